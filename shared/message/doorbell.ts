@@ -1,0 +1,32 @@
+import type { Version } from '../kube/version.ts';
+import type { ItemKey } from '../queue/work-item.ts';
+
+/**
+ * "Look at this object." A few hundred bytes, whatever the object's size.
+ *
+ * Everything but `key` is a hint: it lets the work queue tell news from echoes, and never reaches a plan.
+ */
+export interface Doorbell {
+  readonly key: ItemKey;
+  readonly news: News;
+  /** The object's `metadata.generation`, when the sender knows it: a new one ends quarantine and backoff. */
+  readonly generation?: number;
+  /** For people: `MODIFIED Deployment default/web`. At most 200 characters. */
+  readonly trigger: string;
+}
+
+export type News =
+  /** These states of the object or its children are new to the sender. */
+  | { readonly kind: 'versions'; readonly versions: readonly Version[] }
+  /**
+   * After a relist: the object (first) and all children of it that exist. A known child that is missing here was
+   * deleted while nobody watched.
+   */
+  | { readonly kind: 'census'; readonly versions: readonly Version[] }
+  /** The item's own alarm is due. */
+  | { readonly kind: 'alarm' }
+  /** Always worth a run: more changed than a message holds, or somebody asked for it. */
+  | { readonly kind: 'unknown' };
+
+/** More versions than this do not go into a message; it then says `unknown`. */
+export const MAX_VERSIONS = 8;

@@ -1,0 +1,12 @@
+import type { Doorbell } from '../message/doorbell.ts';
+
+/** `changes` carries what users did; `background` relists, alarms and resyncs, which never delay users. */
+export type Topic = 'changes' | 'background';
+
+/** Sends doorbells. A message may be lost, doubled or late without harm; see `shared/queue`. */
+export interface Publisher {
+  /** Resolves with the message id once the broker has accepted the message. @throws {TransientError} */
+  publish(topic: Topic, doorbell: Doorbell): Promise<string>;
+  /** Sends what is still buffered and releases connections. */
+  close(): Promise<void>;
+}
