@@ -9,6 +9,8 @@ import type { ItemKey } from '../queue/work-item.ts';
 export interface Doorbell {
   readonly key: ItemKey;
   readonly news: News;
+  /** The object's uid, when the sender knows it: another one than before means it was recreated. */
+  readonly uid?: string;
   /** The object's `metadata.generation`, when the sender knows it: a new one ends quarantine and backoff. */
   readonly generation?: number;
   /** For people: `MODIFIED Deployment default/web`. At most 200 characters. */
