@@ -33,3 +33,6 @@ export function groupOf(apiVersion: string): string {
 export function formatGroupKind({ group, kind }: GroupKind): string {
   return group === '' ? kind : `${kind}.${group}`;
 }
+
+/** The type of a kind's objects: `ObjectOf<typeof Deployment>`. */
+export type ObjectOf<K extends Kind> = NonNullable<K['objectType']>;

@@ -23,6 +23,17 @@ export interface ObjectMeta {
   readonly annotations?: Readonly<Record<string, string>>;
   readonly finalizers?: readonly string[];
   readonly ownerReferences?: readonly OwnerReference[];
+  /** Never sent: the server refuses an apply that carries it. */
+  readonly managedFields?: readonly ManagedFields[];
+}
+
+/** Which fields a manager owns (KEP-555). */
+export interface ManagedFields {
+  readonly manager?: string;
+  readonly operation?: 'Apply' | 'Update';
+  readonly subresource?: string;
+  /** `f:name` is a field, `k:{…}` a list entry by its keys, `v:…` a set's member, `.` the thing itself. */
+  readonly fieldsV1?: Readonly<Record<string, unknown>>;
 }
 
 /** Any Kubernetes object, as plain JSON: no field is dropped or converted in either direction. */

@@ -3,6 +3,9 @@ import type { Doorbell } from '../message/doorbell.ts';
 /** `changes` carries what users did; `background` relists, alarms and resyncs, which never delay users. */
 export type Topic = 'changes' | 'background';
 
+/** Where messages wait for delivery: one queue per topic, and one for those that could not be processed. */
+export type Queue = Topic | 'dead-letter';
+
 /** Sends doorbells. A message may be lost, doubled or late without harm; see `shared/queue`. */
 export interface Publisher {
   /** Resolves with the message id once the broker has accepted the message. @throws {TransientError} */

@@ -1,0 +1,44 @@
+import type { HttpFunction } from '@google-cloud/functions-framework';
+import { InvalidMessageError, messageOf, OperatorError } from '../shared/errors.ts';
+import { type Delivery, decodePush, type PushRequest } from '../shared/message/push.ts';
+import { reconcileOnce } from '../shared/reconcile/run.ts';
+import type { Runtime } from '../shared/reconcile/runtime.ts';
+import { instance } from './instance.ts';
+
+/**
+ * The target of the push subscriptions: one message in, one answer to the broker out.
+ *
+ * 204 acknowledges. 400 is a message that nobody can ever decode, 409 one that must come again later, 503 a store
+ * that is away: the subscription's retry policy and its dead letter do the rest.
+ */
+export const reconcile: HttpFunction = async (request, response) => {
+  const { runtime, requests } = instance();
+  await requests.serve(response, async (signal) => {
+    response.status(await answer({ headers: request.headers, body: request.body }, runtime, signal)).end();
+  });
+};
+
+async function answer(request: PushRequest, runtime: Runtime, signal: AbortSignal): Promise<number> {
+  let delivery: Delivery;
+  try {
+    delivery = decodePush(request);
+  } catch (error) {
+    if (!(error instanceof InvalidMessageError)) throw error;
+    runtime.log.error('message cannot be decoded', { error: error.message });
+    return 400;
+  }
+  try {
+    const outcome = await reconcileOnce(delivery, runtime, signal);
+    return outcome.ack ? 204 : 409;
+  } catch (error) {
+    const { doorbell, messageId, deliveryAttempt } = delivery;
+    runtime.log.error('delivery failed', {
+      ...doorbell.key,
+      messageId,
+      deliveryAttempt,
+      code: error instanceof OperatorError ? error.code : 'UNEXPECTED',
+      error: messageOf(error),
+    });
+    return 503;
+  }
+}

@@ -1,0 +1,133 @@
+import { writeFile } from 'node:fs/promises';
+import { Command, Option } from 'commander';
+import pc from 'picocolors';
+import { type Stack, startStack } from '../local/stack.ts';
+import { DEMO_STEPS, type DemoStep, demoWorld } from './demo-steps.ts';
+import { listenForInterrupt } from './interrupt.ts';
+import { parsePort } from './options.ts';
+import { seconds, showProgress, type Terminal } from './progress.ts';
+import { tell } from './story.ts';
+import { StepTimeoutError } from './until.ts';
+
+interface DemoOptions {
+  readonly json?: string;
+  readonly keep: boolean;
+  readonly apiPort?: number;
+  readonly requireEmulators: boolean;
+}
+
+/** What `--json FILE` holds. Times in milliseconds, memory in MiB. */
+interface DemoFacts {
+  readonly ok: boolean;
+  readonly startedInMs: Readonly<Record<string, number>>;
+  readonly stackMs: number;
+  readonly steps: readonly { readonly name: string; readonly ms: number }[];
+  readonly memoryMiB: Readonly<Record<string, number>>;
+  readonly kubeconfig: string;
+}
+
+export function demoCommand(): Command {
+  return new Command('demo')
+    .description('Run the whole story once, on real parts: create, repair, roll out, clean up; then exit.')
+    .option('--json <file>', 'write the facts (times, memory) to a file')
+    .option('--keep', 'leave everything running at the end, to look around with kubectl', false)
+    .addOption(
+      new Option('--api-port <port>', 'port of the API server (default: a free one)')
+        .env('DRIFTLESS_API_PORT')
+        .argParser(parsePort),
+    )
+    .option('--require-emulators', 'fail without the Pub/Sub and Firestore emulators instead of standing in for them', false)
+    .addHelpText('after', '\nExamples:\n  npm run demo\n  npm run demo -- --keep\n  npm run demo -- --json facts.json\n')
+    .action(async (options: DemoOptions) => demo(options, { line: (text = '') => console.log(text) }));
+}
+
+async function demo(options: DemoOptions, terminal: Terminal): Promise<void> {
+  const interrupt = listenForInterrupt(terminal);
+  const started = performance.now();
+  terminal.line(pc.bold('Starting a cluster, a broker, a store, the forwarder and the functions'));
+  const stack = await startStack({
+    ...options,
+    environment: process.env,
+    onEvent: showProgress(terminal),
+    onSupervisor: (supervisor) => interrupt.onSecond(() => supervisor.stopNow()),
+    signal: interrupt.signal,
+  });
+  const stackMs = performance.now() - started;
+  try {
+    const steps = await runStory(stack, options, interrupt.signal, terminal);
+    const facts: DemoFacts = {
+      ok: true,
+      startedInMs: stack.startedInMs,
+      stackMs: Math.round(stackMs),
+      steps,
+      memoryMiB: await stack.supervisor.memory(),
+      kubeconfig: stack.controlPlane.kubeconfig,
+    };
+    summarise(facts, terminal);
+    if (options.json !== undefined) await writeFile(options.json, `${JSON.stringify(facts, null, 2)}\n`);
+    if (options.keep) await keep(stack, interrupt.signal, terminal);
+  } finally {
+    await stack.stop();
+  }
+}
+
+async function runStory(stack: Stack, { keep }: DemoOptions, signal: AbortSignal, terminal: Terminal) {
+  const world = demoWorld(stack.admin.cluster, signal);
+  const told: { readonly name: string; readonly ms: number }[] = [];
+  const stopStory = stack.supervisor.onLine((_part, line) => {
+    for (const text of tell(line)) terminal.line(text);
+  });
+  for (const step of DEMO_STEPS) {
+    if (keep && step.endsTheStory) continue;
+    terminal.line(`\n${pc.bold(pc.underline(step.title))}`);
+    const began = performance.now();
+    await step.act(world);
+    const acted = performance.now();
+    try {
+      await Promise.race([step.untilDone(world), failure(stack)]);
+    } catch (error) {
+      throw await explained(error, step, stack);
+    }
+    const ms = Math.round(performance.now() - acted);
+    told.push({ name: step.name, ms });
+    terminal.line(`${pc.green('✔')} ${step.done} ${pc.dim(`(${ms} ms, asked in ${Math.round(acted - began)} ms)`)}`);
+  }
+  stopStory();
+  return told;
+}
+
+/** Rejects when a part that nothing works without ends. */
+async function failure(stack: Stack): Promise<never> {
+  throw await stack.supervisor.failed;
+}
+
+async function explained(error: unknown, step: DemoStep, stack: Stack): Promise<unknown> {
+  if (!(error instanceof StepTimeoutError)) return error;
+  const logs = ['forwarder', 'push-bridge', 'reconcile'].map((part) => {
+    const lines = stack.supervisor.tail(part).slice(-8);
+    return `last lines of ${part}:\n${lines.map((line) => `  ${line}`).join('\n')}`;
+  });
+  return new StepTimeoutError(`${step.title}: ${error.message}\n${logs.join('\n')}`);
+}
+
+function summarise({ steps, stackMs, memoryMiB, startedInMs }: DemoFacts, terminal: Terminal): void {
+  const total = Object.values(memoryMiB).reduce((sum, mib) => sum + mib, 0);
+  terminal.line(`\n${pc.bold('Summary')}`);
+  terminal.line(`  the stack was ready in ${seconds(stackMs)}`);
+  for (const { name, ms } of steps) terminal.line(`  ${name.padEnd(34)} ${String(ms).padStart(6)} ms`);
+  terminal.line(`\n  ${'part'.padEnd(24)} ${'ready after'.padStart(12)} ${'memory'.padStart(9)}`);
+  for (const [part, mib] of Object.entries(memoryMiB)) {
+    terminal.line(`  ${part.padEnd(24)} ${seconds(startedInMs[part] ?? 0).padStart(12)} ${`${Math.round(mib)} MiB`.padStart(9)}`);
+  }
+  terminal.line(`  ${'all'.padEnd(24)} ${''.padStart(12)} ${`${Math.round(total)} MiB`.padStart(9)}`);
+}
+
+async function keep(stack: Stack, signal: AbortSignal, terminal: Terminal): Promise<void> {
+  const kubectl = `kubectl --kubeconfig ${stack.controlPlane.kubeconfig}`;
+  terminal.line(`\n${pc.bold('Kept running.')} Join in from another terminal:\n`);
+  terminal.line(`  ${kubectl} get webapps`);
+  terminal.line(`  ${kubectl} describe webapp shop`);
+  terminal.line(`  ${kubectl} delete service shop\n`);
+  terminal.line(pc.dim('Ctrl-C stops everything.'));
+  await stack.untilEnded(signal);
+}

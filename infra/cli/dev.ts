@@ -1,0 +1,56 @@
+import { Command, Option } from 'commander';
+import pc from 'picocolors';
+import { startStack } from '../local/stack.ts';
+import { watchSources } from '../local/watch-sources.ts';
+import { listenForInterrupt } from './interrupt.ts';
+import { showProgress, type Terminal } from './progress.ts';
+import { parsePort } from './options.ts';
+import { tell } from './story.ts';
+
+interface DevOptions {
+  readonly apiPort?: number;
+  readonly requireEmulators: boolean;
+}
+
+export function devCommand(): Command {
+  return new Command('dev')
+    .description('Run the whole stack locally and keep it: functions restart when their code changes.')
+    .addOption(
+      new Option('--api-port <port>', 'port of the API server (default: a free one)')
+        .env('DRIFTLESS_API_PORT')
+        .argParser(parsePort),
+    )
+    .option('--require-emulators', 'fail without the Pub/Sub and Firestore emulators instead of standing in for them', false)
+    .addHelpText('after', '\nExamples:\n  npm run dev\n  npm run dev -- --api-port 6443\n')
+    .action(async (options: DevOptions) => dev(options, { line: (text = '') => console.log(text) }));
+}
+
+async function dev(options: DevOptions, terminal: Terminal): Promise<void> {
+  const interrupt = listenForInterrupt(terminal);
+  const stack = await startStack({
+    ...options,
+    environment: process.env,
+    onEvent: showProgress(terminal),
+    onSupervisor: (supervisor) => interrupt.onSecond(() => supervisor.stopNow()),
+    signal: interrupt.signal,
+  });
+  const sources = watchSources(['functions', 'shared'], async (changed) => {
+    terminal.line(`${pc.yellow('↻')} ${changed} changed: the functions start again`);
+    await Promise.all([stack.supervisor.restart('reconcile'), stack.supervisor.restart('sweep')]);
+  });
+  try {
+    const stopStory = stack.supervisor.onLine((_part, line) => {
+      for (const text of tell(line)) terminal.line(text);
+    });
+    terminal.line(`\n${pc.bold('Ready.')} Join in from another terminal:\n`);
+    terminal.line(`  export KUBECONFIG=${stack.controlPlane.kubeconfig}`);
+    terminal.line('  kubectl apply -f functions/controllers/webapp/example.yaml');
+    terminal.line('  kubectl get webapps --watch\n');
+    terminal.line(pc.dim(`Logs: ${stack.supervisor.directory}/logs   Ctrl-C stops everything.\n`));
+    await stack.untilEnded(interrupt.signal);
+    stopStory();
+  } finally {
+    sources.close();
+    await stack.stop();
+  }
+}

@@ -1,0 +1,110 @@
+import pc from 'picocolors';
+import { z } from 'zod';
+
+/**
+ * Tells the way of each event from the structured logs of the parts: watch → message → claim → calls with diffs →
+ * status. It shows what the parts said, and nothing that they did not say.
+ */
+
+const Published = z.object({
+  message: z.literal('doorbell published'),
+  trigger: z.string(),
+  topic: z.string(),
+  messageId: z.string(),
+  lagMs: z.number(),
+});
+
+const Answered = z.object({ message: z.literal('doorbell answered'), trigger: z.string(), decision: z.string() });
+
+const Field = z.object({ path: z.string(), have: z.unknown(), want: z.unknown() });
+const Write = z.object({
+  verb: z.enum(['create', 'apply', 'delete', 'status']),
+  object: z.string(),
+  fields: z.array(Field),
+  durationMs: z.number(),
+  error: z.string().optional(),
+});
+
+const Finished = z.object({
+  message: z.literal('run finished'),
+  trigger: z.string(),
+  messageId: z.string(),
+  token: z.number(),
+  durationMs: z.number(),
+  outcome: z.string(),
+  next: z.string(),
+  writes: z.array(Write),
+  error: z.object({ code: z.string(), message: z.string() }).optional(),
+});
+
+const Line = z.discriminatedUnion('message', [Published, Answered, Finished]);
+
+/** The lines to show for one log line of a part; none when it is not part of the story. */
+export function tell(logLine: string): readonly string[] {
+  const parsed = Line.safeParse(parseJson(logLine));
+  if (!parsed.success) return [];
+  const line = parsed.data;
+  switch (line.message) {
+    case 'doorbell published':
+      return [
+        `${label('watch', pc.cyan)} ${line.trigger}`,
+        `${label('message', pc.cyan)} ${line.messageId} to ${line.topic} ${ms(line.lagMs)}`,
+      ];
+    case 'doorbell answered':
+      return [`${label('answer', pc.dim)} ${line.trigger}: ${ANSWERS[line.decision] ?? line.decision}`];
+    case 'run finished':
+      return [
+        `${label('claim', pc.yellow)} token ${line.token} for ${line.trigger}`,
+        ...line.writes.flatMap(tellWrite),
+        ...(line.error === undefined ? [] : [`${label('error', pc.red)} ${line.error.code}: ${line.error.message}`]),
+        `${label('done', pc.green)} ${line.outcome}, then ${NEXT[line.next] ?? line.next} ${ms(line.durationMs)}`,
+      ];
+  }
+}
+
+const ANSWERS: Readonly<Record<string, string>> = {
+  dirty: 'somebody works on it and will look again',
+  'no-news': 'no news, one read',
+  quarantined: 'quarantined until its spec changes',
+  redelivered: 'still being worked on, come again',
+};
+
+const NEXT: Readonly<Record<string, string>> = {
+  idle: 'idle',
+  rerun: 'once more, because news came meanwhile',
+  ring: 'rung again, because news came meanwhile',
+  wake: 'an alarm',
+  quarantined: 'quarantine until the spec changes',
+  gone: 'forgotten: the object is gone',
+};
+
+function tellWrite({ verb, object, fields, durationMs, error }: z.infer<typeof Write>): readonly string[] {
+  const refused = error === undefined ? '' : pc.red(` refused: ${error}`);
+  const head =
+    verb === 'status'
+      ? `${label('status', pc.magenta)} ${object} ${ms(durationMs)}${refused}`
+      : `${label('call', pc.blue)} ${verb} ${object} ${ms(durationMs)}${refused}`;
+  return [head, ...fields.map((field) => `            ${field.path}: ${value(field.have)} → ${value(field.want)}`)];
+}
+
+function label(word: string, colour: (text: string) => string): string {
+  return `  ${colour(word.padEnd(9))}`;
+}
+
+function ms(duration: number): string {
+  return pc.dim(`(${duration < 10 ? duration.toFixed(1) : Math.round(duration)} ms)`);
+}
+
+function value(of: unknown): string {
+  if (of === undefined || of === null) return pc.dim('none');
+  return typeof of === 'string' ? of : JSON.stringify(of);
+}
+
+function parseJson(text: string): unknown {
+  if (!text.startsWith('{')) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // A line of a part that does not log JSON; its log file has it.
+  }
+}

@@ -1,0 +1,96 @@
+/**
+ * The forwarder's process: watches the kinds of every controller, and publishes doorbells.
+ *
+ * Ends with 0 after SIGTERM or SIGINT, 2 when the settings are wrong, 1 when something else keeps it from working.
+ * A cluster or a broker that is away does not: it waits for them.
+ */
+import { controllers } from '../../functions/controllers/index.ts';
+import { createGuard } from '../../shared/adapters/cockatiel/guard.ts';
+import { EmbeddedPublisher } from '../../shared/adapters/embedded/publisher.ts';
+import { connectKubernetes } from '../../shared/adapters/kubernetes/connect.ts';
+import { type CredentialSource, loadCredentials } from '../../shared/adapters/kubernetes/credentials.ts';
+import { createLogger } from '../../shared/adapters/pino/logger.ts';
+import { PubSubPublisher } from '../../shared/adapters/pubsub/publisher.ts';
+import { SystemClock } from '../../shared/adapters/system/clock.ts';
+import { SystemRandom } from '../../shared/adapters/system/random.ts';
+import { ConfigError } from '../../shared/errors.ts';
+import type { Publisher } from '../../shared/ports/broker.ts';
+import type { Logger } from '../../shared/ports/logger.ts';
+import { Forwarder } from '../../shared/watch/forwarder.ts';
+import { type ForwarderConfig, readConfig } from './config.ts';
+import { startHealthServer } from './server.ts';
+
+/** Connections that do not close in this time are cut off by the end of the process. */
+const CLOSE_MS = 2_000;
+
+try {
+  const config = readConfig();
+  await forward(config, createLogger({ component: 'forwarder', level: config.LOG_LEVEL }));
+  process.exit(0);
+} catch (error) {
+  const logger = createLogger({ component: 'forwarder' });
+  if (error instanceof ConfigError) {
+    logger.error('settings are invalid', { problems: error.problems, error });
+    process.exit(2);
+  }
+  logger.error('forwarder cannot work', { error });
+  process.exit(1);
+}
+
+async function forward(config: ForwarderConfig, logger: Logger): Promise<void> {
+  const stop = new AbortController();
+  for (const name of ['SIGTERM', 'SIGINT'] as const) {
+    process.once(name, () => {
+      logger.info('stopping', { signal: name });
+      stop.abort();
+    });
+  }
+
+  const [clock, random] = [new SystemClock(), new SystemRandom()];
+  const credentials: CredentialSource =
+    config.KUBECONFIG === undefined ? { kind: 'inCluster' } : { kind: 'kubeconfig', path: config.KUBECONFIG };
+  // Credentials that cannot be read now never will be; without this look the watches would wait for them.
+  await loadCredentials(credentials).current();
+
+  const kubernetes = connectKubernetes({
+    credentials,
+    guard: createGuard({ name: 'API server', timeoutMs: 60_000, bulkhead: { concurrency: 8, queue: 1_000 } }),
+    random,
+  });
+  const publisher = createPublisher(config);
+  const forwarder = new Forwarder({
+    cluster: config.DRIFTLESS_CLUSTER,
+    controllers,
+    source: kubernetes.metadata,
+    publisher,
+    clock,
+    random,
+    logger,
+  });
+  const health = await startHealthServer(config.PORT, () => forwarder.stats());
+  logger.info('forwarder started', {
+    cluster: config.DRIFTLESS_CLUSTER,
+    controllers: controllers.map(({ name }) => name),
+    port: health.port,
+  });
+
+  const running = forwarder.run(stop.signal);
+  await Promise.race([forwarder.synced, running]);
+  if (!stop.signal.aborted) logger.info('forwarder synced', { kinds: Object.keys(forwarder.stats().kinds) });
+  await running;
+
+  await Promise.race([Promise.all([publisher.close(), kubernetes.close(), health.close()]), clock.sleep(CLOSE_MS)]);
+  logger.info('stopped', { published: forwarder.stats().doorbells.published });
+}
+
+function createPublisher(config: ForwarderConfig): Publisher {
+  const { DRIFTLESS_EMBEDDED_URL: url, PUBSUB_EMULATOR_HOST: emulatorHost } = config;
+  if (url !== undefined) return new EmbeddedPublisher({ url });
+  return new PubSubPublisher({
+    projectId: config.GOOGLE_CLOUD_PROJECT,
+    prefix: config.DRIFTLESS_TOPIC_PREFIX,
+    ...(emulatorHost === undefined ? {} : { emulatorHost }),
+    // Retries of long outages are the forwarder's, where what changes meanwhile can be merged.
+    guard: createGuard({ name: 'Pub/Sub', timeoutMs: 10_000, retry: { maxAttempts: 2, maxDelayMs: 500 } }),
+  });
+}

@@ -1,0 +1,161 @@
+import { dirname } from 'node:path';
+import { controllers } from '../../functions/controllers/index.ts';
+import { createGuard } from '../../shared/adapters/cockatiel/guard.ts';
+import { connectKubernetes, type Kubernetes } from '../../shared/adapters/kubernetes/connect.ts';
+import { SystemRandom } from '../../shared/adapters/system/random.ts';
+import type { Environment } from '../../shared/adapters/zod/environment.ts';
+import { forwarderRules, functionRules, type PolicyRule } from '../../shared/reconcile/permissions.ts';
+import { startBackends } from './backends.ts';
+import { resolveBinaries } from './control-plane/binaries.ts';
+import { type ControlPlane, startControlPlane } from './control-plane/control-plane.ts';
+import { installCrds } from './crds.ts';
+import { type Backends, bridgePart, forwarderPart, functionPart } from './parts.ts';
+import { assertPortFree, freePorts } from './ports.ts';
+import { Supervisor } from './supervisor/supervisor.ts';
+
+export type StackEvent =
+  | { readonly kind: 'note'; readonly text: string }
+  | { readonly kind: 'ready'; readonly part: string; readonly afterMs: number }
+  | { readonly kind: 'restarting'; readonly part: string; readonly how: string };
+
+export interface StackOptions {
+  /** Loopback port of the API server. @default a free one */
+  readonly apiPort?: number;
+  /** Fail without the emulators instead of standing in for them. @default false */
+  readonly requireEmulators?: boolean;
+  readonly environment: Environment;
+  readonly onEvent: (event: StackEvent) => void;
+  /** Called as soon as there is something to stop. */
+  readonly onSupervisor?: (supervisor: Supervisor) => void;
+  readonly signal: AbortSignal;
+}
+
+/** The whole of Driftless on this machine: cluster, broker, store, forwarder and functions. */
+export interface Stack {
+  readonly supervisor: Supervisor;
+  readonly controlPlane: ControlPlane;
+  /** The cluster as its administrator. */
+  readonly admin: Kubernetes;
+  /** How long each part took to be ready, in milliseconds. */
+  readonly startedInMs: Readonly<Record<string, number>>;
+  /** Resolves when `signal` aborts. @throws {PartFailedError} when a part that nothing works without ends by itself */
+  untilEnded(signal: AbortSignal): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts everything, as much as possible at once; resolves when a WebApp that is created now would be reconciled.
+ *
+ * Whatever goes wrong: nothing is left behind, and the error names the part, with its last log lines.
+ */
+export async function startStack(options: StackOptions): Promise<Stack> {
+  const { environment, onEvent, signal } = options;
+  if (options.apiPort !== undefined) await assertPortFree(options.apiPort, '--api-port');
+  const note = (text: string): void => onEvent({ kind: 'note', text });
+  const binaries = await resolveBinaries({ environment, onProgress: note, signal });
+  note(`control plane: ${dirname(binaries.kubeApiserver)}`);
+
+  const startedInMs: Record<string, number> = {};
+  const supervisor = new Supervisor({
+    onEvent: (event) => {
+      if (event.kind === 'ready') {
+        startedInMs[event.part] = event.afterMs;
+        onEvent(event);
+      }
+      if (event.kind === 'restarting') onEvent(event);
+    },
+  });
+  options.onSupervisor?.(supervisor);
+  // Ends what is still starting; whoever waits for it gets the reason.
+  const abort = (): void => void supervisor.stop();
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    signal.throwIfAborted();
+    const ports = await freePorts(4);
+    const [controlPlane, backends] = await allOrFirstError([
+      startControlPlane({ supervisor, binaries, ...(options.apiPort === undefined ? {} : { apiPort: options.apiPort }) }),
+      startBroker(options, supervisor, ports),
+    ]);
+    const admin = connectAsAdmin(controlPlane);
+    await installCrds(admin.cluster, signal);
+    await startOwnParts({ supervisor, controlPlane, backends, ports });
+    return {
+      supervisor,
+      controlPlane,
+      admin,
+      startedInMs,
+      untilEnded: (ending) => untilEnded(supervisor, ending),
+      async stop() {
+        await admin.close();
+        await supervisor.stop();
+      },
+    };
+  } catch (error) {
+    await supervisor.stop();
+    throw signal.aborted ? signal.reason : error;
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}
+
+function connectAsAdmin({ kubeconfig }: ControlPlane): Kubernetes {
+  return connectKubernetes({
+    credentials: { kind: 'kubeconfig', path: kubeconfig },
+    guard: createGuard({ name: 'API server', timeoutMs: 10_000, retry: { maxAttempts: 5, maxDelayMs: 500 } }),
+    random: new SystemRandom(),
+  });
+}
+
+/** Store, broker, and the bridge that makes the broker's subscriptions: a message without one would be lost. */
+async function startBroker(options: StackOptions, supervisor: Supervisor, ports: readonly number[]): Promise<Backends> {
+  const { environment, onEvent, requireEmulators = false } = options;
+  const [reconcile = 0, sweep = 0, bridge = 0] = ports;
+  const onNote = (text: string): void => onEvent({ kind: 'note', text });
+  const backends = await startBackends({ supervisor, environment, requireEmulators, onNote });
+  const urlOf = (port: number): string => `http://127.0.0.1:${port}/`;
+  await supervisor.start(
+    bridgePart({ port: bridge, backends, reconcileUrl: urlOf(reconcile), sweepUrl: urlOf(sweep) }),
+  );
+  return backends;
+}
+
+interface OwnPartsOptions {
+  readonly supervisor: Supervisor;
+  readonly controlPlane: ControlPlane;
+  readonly backends: Backends;
+  readonly ports: readonly number[];
+}
+
+/** Forwarder and functions, each with the permissions that it needs and no others. */
+async function startOwnParts({ supervisor, controlPlane, backends, ports }: OwnPartsOptions): Promise<void> {
+  const account = (name: string, rules: readonly PolicyRule[]): Promise<string> =>
+    controlPlane.issueKubeconfig({ name, namespace: 'driftless-system', serviceAccount: name, rules });
+  const [forwarderKubeconfig, kubeconfig] = await Promise.all([
+    account('driftless-forwarder', forwarderRules(controllers)),
+    account('driftless-functions', functionRules(controllers)),
+  ]);
+  const [reconcile = 0, sweep = 0, , forwarder = 0] = ports;
+  await allOrFirstError([
+    supervisor.start(functionPart('reconcile', { port: reconcile, backends, kubeconfig })),
+    supervisor.start(functionPart('sweep', { port: sweep, backends, kubeconfig })),
+    supervisor.start(forwarderPart({ port: forwarder, backends, kubeconfig: forwarderKubeconfig })),
+  ]);
+}
+
+async function untilEnded(supervisor: Supervisor, signal: AbortSignal): Promise<void> {
+  const ended = Promise.withResolvers<void>();
+  const stop = (): void => ended.resolve();
+  if (signal.aborted) return;
+  signal.addEventListener('abort', stop, { once: true });
+  const failed = await Promise.race([supervisor.failed, ended.promise]);
+  signal.removeEventListener('abort', stop);
+  if (failed !== undefined) throw failed;
+}
+
+/** Waits for all, so that nothing goes on behind our back while the first error is handled. */
+async function allOrFirstError<T extends readonly unknown[]>(
+  promises: readonly [...{ readonly [K in keyof T]: Promise<T[K]> }],
+): Promise<T> {
+  await Promise.allSettled(promises);
+  return (await Promise.all(promises)) as unknown as T;
+}

@@ -1,0 +1,78 @@
+import type { Firestore, Timestamp } from '@google-cloud/firestore';
+import { messageOf, OperatorError, TransientError } from '../../errors.ts';
+import type { Guard } from '../../ports/guard.ts';
+
+export interface ConnectionOptions {
+  readonly projectId: string;
+  /** @default '(default)' */
+  readonly databaseId?: string;
+  /** Bounds each RPC. */
+  readonly guard: Guard;
+}
+
+interface Client {
+  readonly db: Firestore;
+  readonly Timestamp: typeof Timestamp;
+}
+
+/**
+ * A database, connected at the first call: loading the library takes 200 ms, which a cold start should not pay for.
+ *
+ * The library itself goes to the emulator when `FIRESTORE_EMULATOR_HOST` is set.
+ */
+export class Connection {
+  readonly #options: ConnectionOptions;
+  #client: Promise<Client> | undefined;
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * One guarded RPC. The library takes no signal: a call that is given up may still arrive, so it must be one that bears
+   * that, as a read or a compare-and-swap does.
+   *
+   * @param what `read local/webapp …`, for messages
+   * @throws {TransientError} `STORE_UNAVAILABLE` for whatever the server or the way to it refused
+   */
+  async call<T>(what: string, rpc: (client: Client) => Promise<T>, caller: AbortSignal): Promise<T> {
+    return this.#options.guard(async (signal) => {
+      signal.throwIfAborted();
+      try {
+        return await unlessAborted(this.#connect().then(rpc), signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        if (error instanceof OperatorError || codeOf(error) === undefined) throw error;
+        throw new TransientError('STORE_UNAVAILABLE', `cannot ${what}: ${messageOf(error)}`, { cause: error });
+      }
+    }, caller);
+  }
+
+  async close(): Promise<void> {
+    const client = await this.#client;
+    await client?.db.terminate();
+  }
+
+  #connect(): Promise<Client> {
+    this.#client ??= connect(this.#options);
+    return this.#client;
+  }
+}
+
+/** The gRPC status of a refusal, or the system's code of a broken connection. */
+export function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
+}
+
+async function connect({ projectId, databaseId }: ConnectionOptions): Promise<Client> {
+  const { Firestore, Timestamp } = await import('@google-cloud/firestore');
+  return { db: new Firestore({ projectId, ...(databaseId === undefined ? {} : { databaseId }) }), Timestamp };
+}
+
+function unlessAborted<T>(result: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
+  const stop = () => reject(signal.reason);
+  signal.addEventListener('abort', stop, { once: true });
+  result.then(resolve, reject);
+  return promise.finally(() => signal.removeEventListener('abort', stop));
+}

@@ -1,0 +1,59 @@
+import { createHash } from 'node:crypto';
+import type { DocumentData, DocumentReference, Firestore } from '@google-cloud/firestore';
+import { TerminalError } from '../../errors.ts';
+import { formatGroupKind } from '../../kube/kind.ts';
+import type { ItemKey, WorkItem } from '../../queue/work-item.ts';
+
+/** Grows when a field changes its meaning; a field may be added without. */
+const FORMAT = 1;
+
+/**
+ * All values of the field `shard`. Alarms are indexed as (shard, wakeAt): times alone would put all writes into one
+ * index range, which takes 500 a second.
+ */
+export const SHARDS: readonly number[] = Array.from({ length: 16 }, (_, shard) => shard);
+
+/** `clusters/{cluster}/items`: each cluster's items can be listed, exported and deleted on their own. */
+export function itemsOf(db: Firestore, cluster: string) {
+  return db.collection('clusters').doc(cluster).collection('items');
+}
+
+/** The item's document. Its id is a hash, because neighbouring ids would be a hot range. */
+export function documentOf(db: Firestore, key: ItemKey): DocumentReference {
+  return itemsOf(db, key.cluster).doc(hashOf(key));
+}
+
+/**
+ * One top-level field per field of the item, so that the console shows it as people know it.
+ *
+ * @param nonce must be new in every write: a document that does not change keeps its update time, and then two swaps
+ *   that compare with it would both succeed
+ */
+export function toDocument(item: WorkItem, nonce: string): DocumentData {
+  return {
+    ...item,
+    format: FORMAT,
+    nonce,
+    shard: Number.parseInt(hashOf(item.key).slice(0, 1), 16),
+    // Rounded up: an alarm that is rung early is no news, and would wait for the next look.
+    wakeAt: item.alarm === null ? null : new Date(Math.ceil(item.alarm.wakeAt)),
+  };
+}
+
+/** @throws {TerminalError} when a build of another format has written the document */
+export function fromDocument(data: DocumentData): WorkItem {
+  const { format, nonce: _nonce, shard: _shard, wakeAt: _wakeAt, ...item } = data;
+  if (format !== FORMAT) {
+    throw new TerminalError(
+      'UNKNOWN_FORMAT',
+      `cannot read a work item of format ${format}: this build knows ${FORMAT}`,
+    );
+  }
+  // Sound: a document of this format was written by `toDocument`.
+  return item as WorkItem;
+}
+
+function hashOf(key: ItemKey): string {
+  const identity = [key.controller, formatGroupKind(key), key.namespace, key.name].join('|');
+  return createHash('sha256').update(identity).digest('hex');
+}

@@ -1,0 +1,33 @@
+import type { Cluster } from '../../ports/cluster.ts';
+import type { Guard } from '../../ports/guard.ts';
+import type { MetadataSource } from '../../ports/metadata-source.ts';
+import type { Random } from '../../ports/random.ts';
+import { KubernetesCluster } from './cluster.ts';
+import { type CredentialSource, loadCredentials } from './credentials.ts';
+import { KubernetesMetadataSource } from './metadata-source.ts';
+import { createTransport } from './transport.ts';
+
+export interface KubernetesOptions {
+  readonly credentials: CredentialSource;
+  /** Around every call, watches excepted. Its bulkhead must stay below 400 calls at once. */
+  readonly guard: Guard;
+  readonly random: Random;
+}
+
+/** One cluster, over one set of connections. */
+export interface Kubernetes {
+  readonly cluster: Cluster;
+  readonly metadata: MetadataSource;
+  /** Waits for calls and watches in flight; abort their signals first. */
+  close(): Promise<void>;
+}
+
+/** Connects lazily: nothing is read or sent before the first call. */
+export function connectKubernetes({ credentials, guard, random }: KubernetesOptions): Kubernetes {
+  const transport = createTransport({ credentials: loadCredentials(credentials), guard });
+  return {
+    cluster: new KubernetesCluster(transport),
+    metadata: new KubernetesMetadataSource({ transport, random }),
+    close: () => transport.close(),
+  };
+}

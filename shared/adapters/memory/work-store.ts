@@ -1,0 +1,72 @@
+import type { Clock } from '../../ports/clock.ts';
+import type { ReadItem, Revision, Swap, WorkStore } from '../../ports/work-store.ts';
+import { formatItemKey, type ItemKey, type WorkItem } from '../../queue/work-item.ts';
+
+interface Stored {
+  readonly item: WorkItem;
+  readonly revision: Revision;
+}
+
+/**
+ * Work items in this process: for tests, simulation, and a laptop without emulators. Nothing survives the process.
+ *
+ * Its time keeps Firestore's promise: every write is later than all reads before it, and every read sees all writes up
+ * to its time. It follows the monotonic clock, so setting the machine's clock expires no lease.
+ */
+export class MemoryWorkStore implements WorkStore {
+  readonly #items = new Map<string, Stored>();
+  readonly #clock: Clock;
+  readonly #startedAt: number;
+  /** The latest time given out, in whole microseconds: fractions of a millisecond do not add up exactly. */
+  #micros = 0;
+  #writes = 0;
+
+  constructor({ clock }: { readonly clock: Clock }) {
+    this.#clock = clock;
+    this.#startedAt = clock.now() - clock.monotonic();
+  }
+
+  async read(key: ItemKey, signal: AbortSignal): Promise<ReadItem> {
+    signal.throwIfAborted();
+    const stored = this.#items.get(formatItemKey(key));
+    return { item: stored?.item, revision: stored?.revision, nowMs: this.#tick(0) / 1000 };
+  }
+
+  async write(item: WorkItem, expected: Revision | undefined, signal: AbortSignal): Promise<Swap> {
+    signal.throwIfAborted();
+    const id = formatItemKey(item.key);
+    if (this.#items.get(id)?.revision !== expected) return { kind: 'lost' };
+    this.#tick(1);
+    const revision = String(++this.#writes);
+    this.#items.set(id, { item, revision });
+    return { kind: 'stored', revision };
+  }
+
+  async remove(key: ItemKey, expected: Revision, signal: AbortSignal): Promise<Swap['kind']> {
+    signal.throwIfAborted();
+    const id = formatItemKey(key);
+    if (this.#items.get(id)?.revision !== expected) return 'lost';
+    this.#tick(1);
+    this.#items.delete(id);
+    return 'stored';
+  }
+
+  async due(limit: number, signal: AbortSignal): Promise<readonly ItemKey[]> {
+    signal.throwIfAborted();
+    const nowMs = this.#tick(0) / 1000;
+    return [...this.#items.values()]
+      .flatMap(({ item }) =>
+        item.alarm !== null && item.alarm.wakeAt <= nowMs ? [{ key: item.key, ...item.alarm }] : [],
+      )
+      .sort((a, b) => a.wakeAt - b.wakeAt)
+      .slice(0, limit)
+      .map(({ key }) => key);
+  }
+
+  /** The time now, and at least so many microseconds after the latest one given out. */
+  #tick(atLeast: 0 | 1): number {
+    const now = Math.floor((this.#startedAt + this.#clock.monotonic()) * 1000);
+    this.#micros = Math.max(this.#micros + atLeast, now);
+    return this.#micros;
+  }
+}

@@ -1,0 +1,64 @@
+import { TransientError } from '../errors.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Random } from '../ports/random.ts';
+import type { ReadItem, Revision, WorkStore } from '../ports/work-store.ts';
+import { formatItemKey, type ItemKey, type WorkItem } from './work-item.ts';
+
+export interface Reading extends ReadItem {
+  /** Monotonic milliseconds just before the read was sent: no later than the store's `nowMs`, on our own clock. */
+  readonly sentAt: number;
+}
+
+/** What a rule made of a reading. */
+export type Step<T> =
+  | { readonly kind: 'keep'; readonly value: T }
+  | { readonly kind: 'write'; readonly item: WorkItem; readonly stored: (revision: Revision) => T }
+  | { readonly kind: 'remove'; readonly value: T };
+
+export interface SwapContext {
+  readonly store: WorkStore;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+const MAX_ATTEMPTS = 10;
+const FIRST_PAUSE_MS = 2;
+const LONGEST_PAUSE_MS = 100;
+
+/**
+ * Reads an item, decides, and swaps; whoever loses the race reads and decides again.
+ *
+ * `decide` is called once per reading and must be pure: a lost race throws its decision away.
+ *
+ * @throws {TransientError} `CONTENDED` after losing ten races in a row; the message comes again
+ */
+export async function decideAndSwap<T>(
+  key: ItemKey,
+  decide: (reading: Reading) => Step<T>,
+  { store, clock, random }: SwapContext,
+  signal: AbortSignal,
+): Promise<T> {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+    if (attempt > 0) {
+      await clock.sleep(random.fraction() * Math.min(FIRST_PAUSE_MS * 2 ** attempt, LONGEST_PAUSE_MS), signal);
+    }
+    const sentAt = clock.monotonic();
+    const reading = await store.read(key, signal);
+    const step = decide({ ...reading, sentAt });
+    switch (step.kind) {
+      case 'keep':
+        return step.value;
+      case 'write': {
+        const swap = await store.write(step.item, reading.revision, signal);
+        if (swap.kind === 'stored') return step.stored(swap.revision);
+        break;
+      }
+      case 'remove': {
+        if (reading.revision === undefined) return step.value;
+        if ((await store.remove(key, reading.revision, signal)) === 'stored') return step.value;
+        break;
+      }
+    }
+  }
+  throw new TransientError('CONTENDED', `cannot change ${formatItemKey(key)}: lost ${MAX_ATTEMPTS} races in a row`);
+}

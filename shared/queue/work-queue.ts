@@ -1,0 +1,218 @@
+import { LeaseLostError } from '../errors.ts';
+import type { Doorbell } from '../message/doorbell.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Random } from '../ports/random.ts';
+import type { Revision, WorkStore } from '../ports/work-store.ts';
+import { answer } from './answer.ts';
+import { complete, type RunReport } from './complete.ts';
+import { withIntended } from './inventory.ts';
+import { isHolder, type LeasedItem, renewed } from './lease.ts';
+import { decideAndSwap, type Reading, type Step, type SwapContext } from './swap.ts';
+import { type ChildRecord, formatItemKey, type ItemKey } from './work-item.ts';
+
+export interface WorkQueueOptions {
+  readonly store: WorkStore;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Names this process in leases, for people. */
+  readonly holderIdentity: string;
+  /** How long a holder that is not heard of is waited for. @default 6000 */
+  readonly leaseDurationMs?: number;
+}
+
+/** The right to work on one object, until `validUntil`. */
+export interface Claim {
+  readonly item: LeasedItem;
+  readonly revision: Revision;
+  /** Fencing token: each run has its own, and a later run a higher one. */
+  readonly token: number;
+  /** Monotonic milliseconds. From here on the holder must not write; the store waits a little longer. */
+  readonly validUntil: number;
+}
+
+/** `ack`: whether the message may be forgotten now. A claimed one may when the run has been completed. */
+export type Answered =
+  | { readonly kind: 'claimed'; readonly claim: Claim }
+  | { readonly kind: 'dirty' | 'no-news' | 'quarantined'; readonly ack: true }
+  | { readonly kind: 'redelivered'; readonly ack: false };
+
+export type Completed =
+  /** Somebody else holds the item: the message must not be acknowledged. */
+  | { readonly kind: 'lost' }
+  | { readonly kind: 'idle' | 'quarantined' | 'gone' }
+  /** News arrived, and there is no budget: publish a doorbell. If that gets lost, the item's alarm rings. */
+  | { readonly kind: 'ring' }
+  /** @prop wakeAt milliseconds of the store's clock */
+  | { readonly kind: 'wake'; readonly wakeAt: number }
+  /** News arrived: run again under this claim. */
+  | { readonly kind: 'rerun'; readonly claim: Claim };
+
+/** The part of a lease that its holder does not use, for clocks that do not run equally fast. */
+const MARGIN = 0.1;
+
+/**
+ * One object, one worker, no lost change: the claim → complete protocol on any store with compare-and-swap.
+ *
+ * The rules are the pure functions next to this file (`answer`, `complete`, `lease`); this class reads, lets them
+ * decide, and swaps. The only clock that decides is the store's; our own monotonic one tells a holder when to stop.
+ *
+ * Guarantees: after a doorbell is acknowledged, a run starts later than its news, whoever dies, as long as `due` alarms
+ * are rung (I1). One token has one holder, and an older token changes nothing (I2). No news costs one read (I3).
+ * Does not guarantee: that a holder which overslept writes nothing to the cluster. Preconditions of its writes do that.
+ */
+export class WorkQueue {
+  readonly leaseDurationMs: number;
+  readonly #holderIdentity: string;
+  readonly #swap: SwapContext;
+
+  constructor({ store, clock, random, holderIdentity, leaseDurationMs = 6000 }: WorkQueueOptions) {
+    this.leaseDurationMs = leaseDurationMs;
+    this.#holderIdentity = holderIdentity;
+    this.#swap = { store, clock, random };
+  }
+
+  /**
+   * Answers one delivery of a doorbell: claims the object for it, or says why no run is needed.
+   *
+   * @throws {TransientError} when the store did not answer, or the item is too contended: do not acknowledge
+   */
+  async answer(doorbell: Doorbell, messageId: string, signal: AbortSignal): Promise<Answered> {
+    const claimant = { holderIdentity: this.#holderIdentity, messageId, leaseDurationMs: this.leaseDurationMs };
+    return decideAndSwap(
+      doorbell.key,
+      ({ item, nowMs, sentAt }): Step<Answered> => {
+        const decision = answer(item, doorbell, claimant, nowMs);
+        switch (decision.kind) {
+          case 'claim': {
+            const claimed = decision.item;
+            const stored = (revision: Revision): Answered => ({
+              kind: 'claimed',
+              claim: claimOf(claimed, revision, sentAt),
+            });
+            return { kind: 'write', item: claimed, stored };
+          }
+          case 'dirty':
+            return { kind: 'write', item: decision.item, stored: () => ({ kind: 'dirty', ack: true }) };
+          case 'already-dirty':
+            return { kind: 'keep', value: { kind: 'dirty', ack: true } };
+          case 'no-news':
+          case 'quarantined':
+            return { kind: 'keep', value: { kind: decision.kind, ack: true } };
+          case 'redelivered':
+            return { kind: 'keep', value: { kind: 'redelivered', ack: false } };
+        }
+      },
+      this.#swap,
+      signal,
+    );
+  }
+
+  /**
+   * Records children that are about to be created, so that a crash leaves no orphan. Costs nothing for known ones.
+   *
+   * @throws {LeaseLostError} when the token is not ours any more
+   */
+  async intend(claim: Claim, children: readonly ChildRecord[], signal: AbortSignal): Promise<Claim> {
+    const item = withIntended(claim.item, children);
+    if (item === claim.item) return claim;
+
+    const swap = await this.#swap.store.write(item, claim.revision, signal);
+    if (swap.kind === 'stored') return { ...claim, item, revision: swap.revision };
+    // Most often a doorbell has set the item dirty meanwhile.
+    const { validUntil } = claim;
+    return this.#change(claim, (held) => ({ item: withIntended(held, children), validUntil }), signal);
+  }
+
+  /**
+   * Counts the lease from now.
+   *
+   * @throws {LeaseLostError} when the token is not ours any more
+   */
+  async renew(claim: Claim, signal: AbortSignal): Promise<Claim> {
+    const renew = (held: LeasedItem, { nowMs, sentAt }: Reading): Held => {
+      const item = renewed(held, nowMs);
+      return { item, validUntil: validity(item, sentAt) };
+    };
+    return this.#change(claim, renew, signal);
+  }
+
+  /**
+   * Ends the run, and with it the claim: `rerun` comes with another one.
+   *
+   * @throws {TransientError} when the store did not answer: do not acknowledge, the lease runs out by itself
+   */
+  async complete(
+    claim: Claim,
+    report: RunReport,
+    { canRerun }: { readonly canRerun: boolean },
+    signal: AbortSignal,
+  ): Promise<Completed> {
+    const fraction = this.#swap.random.fraction();
+    return decideAndSwap(
+      claim.item.key,
+      ({ item, nowMs, sentAt }): Step<Completed> => {
+        const completion = complete(item, claim.token, report, { nowMs, canRerun, fraction });
+        switch (completion.kind) {
+          case 'lost':
+            return { kind: 'keep', value: completion };
+          case 'gone':
+            return { kind: 'remove', value: completion };
+          case 'idle':
+          case 'ring':
+          case 'quarantined':
+            return { kind: 'write', item: completion.item, stored: () => ({ kind: completion.kind }) };
+          case 'wake':
+            return {
+              kind: 'write',
+              item: completion.item,
+              stored: () => ({ kind: 'wake', wakeAt: completion.wakeAt }),
+            };
+          case 'rerun':
+            return {
+              kind: 'write',
+              item: completion.item,
+              stored: (revision) => ({ kind: 'rerun', claim: claimOf(completion.item, revision, sentAt) }),
+            };
+        }
+      },
+      this.#swap,
+      signal,
+    );
+  }
+
+  /** The items whose alarm is due, longest overdue first. Ring each of them with news of the kind `alarm`. */
+  async due(limit: number, signal: AbortSignal): Promise<readonly ItemKey[]> {
+    return this.#swap.store.due(limit, signal);
+  }
+
+  /** Changes the item under our token. */
+  async #change(
+    { item: { key }, token }: Claim,
+    next: (held: LeasedItem, reading: Reading) => Held,
+    signal: AbortSignal,
+  ): Promise<Claim> {
+    return decideAndSwap(
+      key,
+      (reading): Step<Claim> => {
+        if (!isHolder(reading.item, token)) {
+          throw new LeaseLostError(`${formatItemKey(key)} is not held under token ${token} any more`);
+        }
+        const held = next(reading.item, reading);
+        return { kind: 'write', item: held.item, stored: (revision) => ({ ...held, revision, token }) };
+      },
+      this.#swap,
+      signal,
+    );
+  }
+}
+
+type Held = Pick<Claim, 'item' | 'validUntil'>;
+
+function claimOf(item: LeasedItem, revision: Revision, sentAt: number): Claim {
+  return { item, revision, token: item.lease.token, validUntil: validity(item, sentAt) };
+}
+
+/** Counted from before the read was sent, so the holder gives up before the store, whatever the calls took. */
+function validity({ lease }: LeasedItem, sentAt: number): number {
+  return sentAt + lease.leaseDurationMs * (1 - MARGIN);
+}

@@ -1,0 +1,112 @@
+import { LeaseLostError, messageOf, TerminalError } from '../errors.ts';
+import type { Doorbell } from '../message/doorbell.ts';
+import type { Delivery } from '../message/push.ts';
+import type { Cluster } from '../ports/cluster.ts';
+import { formatItemKey } from '../queue/work-item.ts';
+import type { Claim } from '../queue/work-queue.ts';
+import { attempt } from './attempt.ts';
+import type { Controller } from './controller.ts';
+import { LeaseKeeper } from './lease-keeper.ts';
+import type { Runtime } from './runtime.ts';
+
+export interface Outcome {
+  /** `reconciled`, or why no run was needed. */
+  readonly kind: 'reconciled' | 'dirty' | 'no-news' | 'quarantined' | 'redelivered';
+  /** Whether the broker may forget the message. */
+  readonly ack: boolean;
+}
+
+/**
+ * Answers one delivery. Read this file first: the rest of the runtime hangs off it.
+ *
+ * A message becomes a claim; a claim protects observe → plan → diff → apply → status → complete; what could not be
+ * finished becomes an alarm. The message is acknowledged only when this has returned, so a crash after any line ends
+ * in a redelivery or an alarm, and every line bears being run again.
+ *
+ * @throws {LeaseLostError} when somebody else holds the object now; the message must not be acknowledged
+ * @throws {TransientError} when the store did not answer; likewise
+ */
+export async function reconcileOnce(delivery: Delivery, runtime: Runtime, signal: AbortSignal): Promise<Outcome> {
+  const { doorbell, messageId } = delivery;
+  const { queue, log } = runtime;
+  const target = targetOf(doorbell, runtime);
+
+  const answer = await queue.answer(doorbell, messageId, signal);
+  if (answer.kind !== 'claimed') {
+    log.info('doorbell answered', { ...fieldsOf(delivery), decision: answer.kind });
+    return { kind: answer.kind, ack: answer.kind !== 'redelivered' };
+  }
+
+  let claim: Claim | undefined = answer.claim;
+  while (claim !== undefined) claim = await runClaim(claim, delivery, target, runtime, signal);
+  return { kind: 'reconciled', ack: true };
+}
+
+interface Target {
+  readonly controller: Controller;
+  readonly cluster: Cluster;
+}
+
+/** One run under one claim. Returns the claim again when news arrived meanwhile and must be looked at at once. */
+async function runClaim(
+  claim: Claim,
+  delivery: Delivery,
+  { controller, cluster }: Target,
+  runtime: Runtime,
+  signal: AbortSignal,
+): Promise<Claim | undefined> {
+  const { queue, clock, publisher, log } = runtime;
+  const { doorbell } = delivery;
+  const started = clock.monotonic();
+  const lease = new LeaseKeeper(queue, clock, claim, signal);
+  const attempted = await attempt({ controller, cluster, lease, trigger: doorbell.trigger, runtime });
+  const held = await lease.stop();
+  if (lease.signal.aborted) {
+    log.warn('run abandoned', { ...fieldsOf(delivery), token: claim.token, error: messageOf(lease.signal.reason) });
+    lease.signal.throwIfAborted();
+  }
+  const canRerun = clock.monotonic() - started < controller.timeoutMs / 2;
+  const completed = await queue.complete(held, attempted.report, { canRerun }, signal);
+  log[attempted.error === undefined ? 'info' : 'warn']('run finished', {
+    ...fieldsOf(delivery),
+    ...attempted.record,
+    token: claim.token,
+    next: completed.kind,
+    ...(completed.kind === 'wake' ? { wakeAt: completed.wakeAt } : {}),
+  });
+  switch (completed.kind) {
+    case 'lost':
+      throw new LeaseLostError(`${formatItemKey(doorbell.key)} was taken over before the run could be completed`);
+    case 'rerun':
+      return completed.claim;
+    case 'ring':
+      // If this is lost, the alarm that `complete` has set rings instead.
+      await publisher.publish('changes', {
+        key: doorbell.key,
+        news: { kind: 'unknown' },
+        trigger: 'news during the run',
+      });
+      return undefined;
+    case 'idle':
+    case 'wake':
+    case 'quarantined':
+    case 'gone':
+      return undefined;
+  }
+}
+
+function targetOf({ key }: Doorbell, { controllers, clusters }: Runtime): Target {
+  const controller = controllers.get(key.controller);
+  if (controller === undefined) {
+    throw new TerminalError('UNKNOWN_CONTROLLER', `no controller is called '${key.controller}' here`);
+  }
+  const cluster = clusters.get(key.cluster);
+  if (cluster === undefined) throw new TerminalError('UNKNOWN_CLUSTER', `no cluster is called '${key.cluster}' here`);
+  return { controller, cluster };
+}
+
+/** The fields by which every line about one delivery can be found. */
+function fieldsOf({ doorbell, messageId, deliveryAttempt }: Delivery) {
+  const { cluster, controller, namespace, name } = doorbell.key;
+  return { cluster, controller, namespace, name, messageId, deliveryAttempt, trigger: doorbell.trigger };
+}

@@ -1,0 +1,23 @@
+import { isNotNewer } from '../kube/version.ts';
+import type { Entry } from './inventory.ts';
+
+/**
+ * Whether a change of a controller's own object can matter to a run.
+ *
+ * A change of status alone moves neither the generation nor the digest; most of them are our own. Kinds without a
+ * generation (ConfigMap, Secret …) go by resourceVersion, as every change of them may be one of content.
+ */
+export function primaryMoved(before: Entry, after: Entry): boolean {
+  if (after.generation === undefined || wentBack(before, after)) return childMoved(before, after);
+  return before.generation !== after.generation || before.digest !== after.digest;
+}
+
+/** A change of a child: readiness is in its status, so any change counts. */
+export function childMoved(before: Entry, after: Entry): boolean {
+  return before.resourceVersion !== after.resourceVersion;
+}
+
+/** The store was restored from a backup: what was known of the object never happened. */
+export function wentBack(before: Entry, after: Entry): boolean {
+  return childMoved(before, after) && isNotNewer(after.resourceVersion, before.resourceVersion);
+}

@@ -1,0 +1,361 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it, type TestContext } from 'node:test';
+import { ConflictError } from '../../shared/errors.ts';
+import { ApiError, FieldConflictError } from '../../shared/kube/api-error.ts';
+import type { ObjectKey } from '../../shared/kube/key.ts';
+import type { Kind } from '../../shared/kube/kind.ts';
+import type { KubeObject, ObjectMeta, Stored } from '../../shared/kube/object.ts';
+import type { Applied, Cluster } from '../../shared/ports/cluster.ts';
+
+/** A cluster to test, with what a test needs beside the port. */
+export interface ClusterFixture {
+  readonly cluster: Cluster;
+  /** A namespaced custom resource with a status subresource and the fields that `Gizmo` has. */
+  readonly kind: Kind<Gizmo>;
+  /** Why owners' deletion does not reach their children here; undefined when it does. */
+  readonly noGarbageCollection?: string;
+  /** A namespace that no other test uses. */
+  namespace(): Promise<string>;
+  /** Another client merge-patches an object, or its status, as `manager`. */
+  edit(kind: Kind, key: ObjectKey, manager: string, patch: Readonly<Record<string, unknown>>): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface Gizmo extends KubeObject {
+  readonly spec?: { readonly size?: number; readonly color?: string; readonly note?: string };
+  readonly status?: { readonly phase?: string; readonly other?: string };
+}
+
+export const ConfigMap: Kind = { group: '', version: 'v1', kind: 'ConfigMap', plural: 'configmaps', namespaced: true };
+const NetworkPolicy: Kind = {
+  group: 'networking.k8s.io',
+  version: 'v1',
+  kind: 'NetworkPolicy',
+  plural: 'networkpolicies',
+  namespaced: true,
+};
+
+const MANAGER = 'driftless/contract';
+const DEADLINE_MS = 20_000;
+
+/** What the runtime relies on, held against every implementation. */
+export function clusterContract(name: string, newFixture: () => Promise<ClusterFixture>, skip?: string): void {
+  describe(`Cluster contract: ${name}`, { skip: skip ?? false }, () => {
+    let fixture: ClusterFixture;
+    before(async () => {
+      fixture = await newFixture();
+    });
+    after(() => fixture?.close());
+
+    const signal = () => AbortSignal.timeout(DEADLINE_MS);
+    const apply = <T extends KubeObject>(kind: Kind<T>, object: T, force = false): Promise<Applied<T>> =>
+      fixture.cluster.apply(kind, object, { fieldManager: MANAGER, force, signal: signal() });
+    const get = <T extends KubeObject>(kind: Kind<T>, object: KubeObject): Promise<Stored<T> | undefined> =>
+      fixture.cluster.get(kind, keyOf(object), signal());
+    const newGizmo = async (spec: Gizmo['spec'] = { size: 1 }) =>
+      (await apply(fixture.kind, gizmo(fixture.kind, { name: 'g', namespace: await fixture.namespace() }, spec)))
+        .object;
+
+    it('creates what was not there, and says so', async () => {
+      const namespace = await fixture.namespace();
+      assert.equal(await fixture.cluster.get(fixture.kind, { namespace, name: 'g' }, signal()), undefined);
+
+      const { object, created } = await apply(fixture.kind, gizmo(fixture.kind, { name: 'g', namespace }, { size: 1 }));
+
+      assert.equal(created, true);
+      assert.equal(object.metadata.generation, 1);
+      assert.deepEqual(object.spec, { size: 1 });
+      assert.deepEqual(await get(fixture.kind, object), object);
+    });
+
+    it('R3: the same again stores nothing', async () => {
+      const first = await newGizmo();
+      const again = await apply(fixture.kind, gizmo(fixture.kind, meta(first), { size: 1 }));
+      assert.equal(again.created, false);
+      assert.equal(again.object.metadata.resourceVersion, first.metadata.resourceVersion);
+    });
+
+    it('a change moves resourceVersion and generation, a label only the resourceVersion', async () => {
+      const first = await newGizmo();
+      const second = (await apply(fixture.kind, gizmo(fixture.kind, meta(first), { size: 2 }))).object;
+      const third = (
+        await apply(fixture.kind, gizmo(fixture.kind, { ...meta(first), labels: { a: 'b' } }, { size: 2 }))
+      ).object;
+      assert.deepEqual(
+        [first, second, third].map(({ metadata }) => metadata.generation),
+        [1, 2, 2],
+      );
+      assert.equal(new Set([first, second, third].map(({ metadata }) => metadata.resourceVersion)).size, 3);
+    });
+
+    it('R22: refuses an apply whose resourceVersion is stale, with force too', async () => {
+      const { kind } = fixture;
+      const first = await newGizmo();
+      await apply(kind, gizmo(kind, meta(first), { size: 2 }));
+      const late = gizmo(kind, { ...meta(first), resourceVersion: first.metadata.resourceVersion }, { size: 3 });
+      await assert.rejects(apply(kind, late), ConflictError);
+      await assert.rejects(apply(kind, late, true), ConflictError);
+      assert.deepEqual((await get(kind, first))?.spec, { size: 2 });
+    });
+
+    it('R22: refuses an apply to an object with another uid', async () => {
+      const first = await newGizmo();
+      await assert.rejects(
+        apply(fixture.kind, gizmo(fixture.kind, { ...meta(first), uid: OTHER_UID }, { size: 2 })),
+        ConflictError,
+      );
+      assert.deepEqual(await get(fixture.kind, first), first);
+    });
+
+    it('R22: an apply with a uid never brings an object back', async () => {
+      const first = await newGizmo();
+      await fixture.cluster.delete(fixture.kind, first, signal());
+      const late = gizmo(fixture.kind, { ...meta(first), uid: first.metadata.uid }, { size: 2 });
+      await assert.rejects(apply(fixture.kind, late), ConflictError);
+      await assert.rejects(apply(fixture.kind, late, true), ConflictError);
+      assert.equal(await get(fixture.kind, first), undefined);
+    });
+
+    it('R9: names the manager and the field when an apply would take a field from somebody', async () => {
+      const { kind } = fixture;
+      const first = await newGizmo({ size: 1, color: 'red' });
+      await fixture.edit(kind, keyOf(first), 'kubectl-edit', { spec: { size: 5 } });
+
+      const refused = await apply(kind, gizmo(kind, meta(first), { size: 1, color: 'red' })).catch((e: unknown) => e);
+
+      assert.ok(refused instanceof FieldConflictError);
+      assert.deepEqual(refused.conflicts, [{ manager: 'kubectl-edit', field: '.spec.size' }]);
+      assert.deepEqual((await get(kind, first))?.spec, { size: 5, color: 'red' });
+    });
+
+    it('R9: takes the field back with force, and then owns it', async () => {
+      const { kind } = fixture;
+      const first = await newGizmo();
+      await fixture.edit(kind, keyOf(first), 'kubectl-edit', { spec: { size: 5 } });
+      const { object } = await apply(kind, gizmo(kind, meta(first), { size: 1 }), true);
+      assert.deepEqual(object.spec, { size: 1 });
+      const again = await apply(kind, gizmo(kind, meta(first), { size: 1 }));
+      assert.equal(again.object.metadata.resourceVersion, object.metadata.resourceVersion);
+    });
+
+    it('P34: leaves fields alone that only others set', async () => {
+      const { kind } = fixture;
+      const first = await newGizmo();
+      await fixture.edit(kind, keyOf(first), 'kubectl-edit', { spec: { color: 'red' } });
+      const { object } = await apply(kind, gizmo(kind, meta(first), { size: 2 }));
+      assert.deepEqual(object.spec, { size: 2, color: 'red' });
+    });
+
+    it('removes a field that is not applied any more, but not what somebody else owns', async () => {
+      const { kind } = fixture;
+      const first = await newGizmo({ size: 1, color: 'red', note: 'hello' });
+      await fixture.edit(kind, keyOf(first), 'kubectl-edit', { spec: { color: 'blue' } });
+      const { object } = await apply(kind, gizmo(kind, meta(first), { size: 1 }));
+      assert.deepEqual(object.spec, { size: 1, color: 'blue' });
+    });
+
+    it('removes the last label together with the map of labels', async () => {
+      const { kind } = fixture;
+      const labelled = gizmo(
+        kind,
+        { name: 'g', namespace: await fixture.namespace(), labels: { a: 'b' } },
+        { size: 1 },
+      );
+      const first = (await apply(kind, labelled)).object;
+      const { object } = await apply(kind, gizmo(kind, meta(first), { size: 1 }));
+      assert.equal(object.metadata.labels, undefined);
+    });
+
+    it('says in managedFields what was applied', async () => {
+      const first = await newGizmo();
+      const entry = first.metadata.managedFields?.find(({ manager }) => manager === MANAGER);
+      assert.equal(entry?.operation, 'Apply');
+      assert.deepEqual(entry?.fieldsV1, { 'f:spec': { 'f:size': {} } });
+    });
+
+    it('two managers share a set of finalizers: each adds and removes its own (P13)', async () => {
+      const { kind, cluster } = fixture;
+      const first = await newGizmo();
+      const as = (fieldManager: string, finalizers?: readonly string[]) =>
+        cluster.apply(
+          kind,
+          gizmoMeta(kind, { ...meta(first), uid: first.metadata.uid, ...(finalizers ? { finalizers } : {}) }),
+          {
+            fieldManager,
+            signal: signal(),
+          },
+        );
+      await as('a', ['test.driftless.dev/a']);
+      const both = await as('b', ['test.driftless.dev/b']);
+      assert.deepEqual(both.object.metadata.finalizers, ['test.driftless.dev/a', 'test.driftless.dev/b']);
+
+      await cluster.delete(kind, first, signal());
+      const leaving = await get(kind, first);
+      assert.equal(leaving?.metadata.generation, 2);
+      assert.ok(leaving?.metadata.deletionTimestamp);
+      await cluster.delete(kind, first, signal());
+      assert.deepEqual(await get(kind, first), leaving);
+
+      await assert.rejects(as('c', ['test.driftless.dev/c']), isInvalid);
+      assert.deepEqual((await as('a')).object.metadata.finalizers, ['test.driftless.dev/b']);
+      await as('b');
+      assert.equal(await get(kind, first), undefined);
+    });
+
+    it('R5: patches the status, keeping what others wrote there, and nothing else', async () => {
+      const { kind, cluster } = fixture;
+      const first = await newGizmo();
+      await fixture.edit(kind, keyOf(first), 'other', { status: { other: 'theirs' } });
+      const seen = await get(kind, first);
+      assert.ok(seen);
+      const patched = await cluster.patchStatus(
+        kind,
+        seen,
+        { phase: 'Ready' },
+        { fieldManager: MANAGER, signal: signal() },
+      );
+      assert.deepEqual(patched.status, { phase: 'Ready', other: 'theirs' });
+      assert.equal(patched.metadata.generation, 1);
+      assert.deepEqual(await get(kind, first), patched);
+
+      const cleared = await cluster.patchStatus(
+        kind,
+        patched,
+        { phase: null },
+        { fieldManager: MANAGER, signal: signal() },
+      );
+      assert.deepEqual(cleared.status, { other: 'theirs' });
+    });
+
+    it('R5: a status patch that changes nothing stores nothing', async () => {
+      const { kind, cluster } = fixture;
+      const options = { fieldManager: MANAGER, signal: signal() };
+      const once = await cluster.patchStatus(kind, await newGizmo(), { phase: 'Ready' }, options);
+      const twice = await cluster.patchStatus(kind, once, { phase: 'Ready' }, options);
+      assert.equal(twice.metadata.resourceVersion, once.metadata.resourceVersion);
+    });
+
+    it('R22: refuses a status patch that was concluded from an older state', async () => {
+      const { kind, cluster } = fixture;
+      const first = await newGizmo();
+      await apply(kind, gizmo(kind, meta(first), { size: 2 }));
+      await assert.rejects(
+        cluster.patchStatus(kind, first, { phase: 'Ready' }, { fieldManager: MANAGER, signal: signal() }),
+        ConflictError,
+      );
+      assert.equal((await get(kind, first))?.status, undefined);
+    });
+
+    it('a status in an apply is not stored', async () => {
+      const { kind } = fixture;
+      const object = {
+        ...gizmo(kind, { name: 'g', namespace: await fixture.namespace() }, { size: 1 }),
+        status: { phase: 'Ready' },
+      };
+      assert.equal((await apply(kind, object)).object.status, undefined);
+    });
+
+    it('a status patch of an object that is gone is refused as not found', async () => {
+      const { kind, cluster } = fixture;
+      const first = await newGizmo();
+      await cluster.delete(kind, first, signal());
+      await assert.rejects(
+        cluster.patchStatus(kind, first, { phase: 'Ready' }, { fieldManager: MANAGER, signal: signal() }),
+        (error) => error instanceof ApiError && error.status.code === 404,
+      );
+    });
+
+    it('R22: deletes only the object that was observed, and what is gone is deleted', async () => {
+      const { kind, cluster } = fixture;
+      const first = await newGizmo();
+      const other = { ...first, metadata: { ...first.metadata, uid: OTHER_UID } };
+      await assert.rejects(cluster.delete(kind, other, signal()), ConflictError);
+      assert.deepEqual(await get(kind, first), first);
+      await cluster.delete(kind, first, signal());
+      await cluster.delete(kind, first, signal());
+      assert.equal(await get(kind, first), undefined);
+    });
+
+    it('keeps every field of plain JSON: a NetworkPolicy with `from` does not become allow-all', async () => {
+      const spec = {
+        podSelector: { matchLabels: { app: 'db' } },
+        policyTypes: ['Ingress'],
+        ingress: [
+          { from: [{ podSelector: { matchLabels: { app: 'web' } } }], ports: [{ protocol: 'TCP', port: 3306 }] },
+        ],
+      };
+      const metadata = { name: 'np', namespace: await fixture.namespace() };
+      const policy = { apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', metadata, spec };
+      await apply(NetworkPolicy, policy);
+      const stored = await get(NetworkPolicy, policy);
+      assert.deepEqual(stored?.['spec'], spec);
+    });
+
+    it('keeps every character of a text', async () => {
+      const text =
+        'next line \u0085 delete \u007f C1 \u0090 separators \u2028\u2029 BOM \ufeff non-character \ufffe emoji 😀 é \t\n"\\';
+      const map = { ...configMap(await fixture.namespace(), 'texts'), data: { text } };
+      await apply(ConfigMap, map);
+      const stored = await get(ConfigMap, map);
+      assert.deepEqual(stored?.['data'], { text });
+    });
+
+    it('a config map has no generation', async () => {
+      const { object } = await apply(ConfigMap, configMap(await fixture.namespace(), 'cm'));
+      assert.equal(object.metadata.generation, undefined);
+    });
+
+    it('R8: children go when their owner does', async (t: TestContext) => {
+      if (fixture.noGarbageCollection !== undefined) return t.skip(fixture.noGarbageCollection);
+      const { kind, cluster } = fixture;
+      const owner = await newGizmo();
+      const { namespace = '', name, uid } = owner.metadata;
+      const reference = { apiVersion: owner.apiVersion, kind: owner.kind, name, uid, controller: true };
+      const child = configMap(namespace, 'child', { ownerReferences: [reference] });
+      const kept = configMap(namespace, 'kept');
+      await apply(ConfigMap, child);
+      await apply(ConfigMap, kept);
+
+      await cluster.delete(kind, owner, signal());
+
+      const deadline = signal();
+      while ((await cluster.get(ConfigMap, keyOf(child), deadline)) !== undefined) await new Promise(setImmediate);
+      assert.ok(await get(ConfigMap, kept));
+    });
+
+    it('stops at once when the signal has aborted, with its reason', async () => {
+      const reason = new Error('enough');
+      await assert.rejects(
+        fixture.cluster.get(ConfigMap, { namespace: 'default', name: 'x' }, AbortSignal.abort(reason)),
+        (error) => error === reason,
+      );
+    });
+  });
+}
+
+const OTHER_UID = '11111111-2222-4333-8444-555555555555';
+
+export function gizmo({ group, version, kind }: Kind, metadata: ObjectMeta, spec: Gizmo['spec'] = {}): Gizmo {
+  return { apiVersion: `${group}/${version}`, kind, metadata, spec };
+}
+
+/** What a manager applies that only cares about metadata. */
+function gizmoMeta({ group, version, kind }: Kind, metadata: ObjectMeta): Gizmo {
+  return { apiVersion: `${group}/${version}`, kind, metadata };
+}
+
+export function configMap(namespace: string, name: string, more: Partial<ObjectMeta> = {}): KubeObject {
+  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace, ...more }, data: { a: 'b' } };
+}
+
+function meta({ metadata: { name, namespace = '' } }: KubeObject): ObjectMeta {
+  return { name, namespace };
+}
+
+function keyOf({ metadata: { namespace = '', name } }: KubeObject): ObjectKey {
+  return { namespace, name };
+}
+
+function isInvalid(error: unknown): boolean {
+  return error instanceof ApiError && error.status.code === 422;
+}

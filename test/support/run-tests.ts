@@ -1,0 +1,70 @@
+/**
+ * Runs the tests on real parts: one API server and both emulators serve all files.
+ *
+ *   npm test                     everything
+ *   npm test -- unit contract    only these folders
+ *   npm test -- --require-all    a skipped test counts as failed (CI)
+ */
+import { globSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { run } from 'node:test';
+import { spec } from 'node:test/reporters';
+import { startTestParts } from './test-parts.ts';
+
+const FOLDERS = ['unit', 'gate', 'contract', 'simulation', 'integration', 'infra', 'e2e'] as const;
+/** Need the API server or an emulator; the others run without waiting for them. */
+const ON_REAL_PARTS = new Set<string>(['contract', 'integration', 'infra', 'e2e']);
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { 'require-all': { type: 'boolean', default: process.env['CI'] === 'true' } },
+});
+const folders = positionals.length > 0 ? positionals : FOLDERS;
+
+const interrupt = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupt.abort());
+
+const parts = folders.some((folder) => ON_REAL_PARTS.has(folder)) ? await startTestParts(interrupt.signal) : undefined;
+Object.assign(process.env, parts?.env);
+let counts = { passed: 0, failed: 0, skipped: 0 };
+try {
+  // The end-to-end tests bring up stacks of their own and want both cores for themselves.
+  const together = folders.filter((folder) => folder !== 'e2e' && folder !== 'infra');
+  for (const [group, concurrency] of [
+    [together, 2],
+    [folders.filter((folder) => folder === 'infra'), 1],
+    [folders.filter((folder) => folder === 'e2e'), 1],
+  ] as const) {
+    const files = group.flatMap((folder) => globSync(`test/${folder}/**/*.test.ts`)).sort();
+    if (files.length > 0) counts = add(counts, await runFiles(files, concurrency));
+  }
+} finally {
+  await parts?.stop();
+}
+
+const missing = values['require-all'] ? counts.skipped : 0;
+if (missing > 0) console.log(`\n${missing} tests were skipped; here that counts as failed.`);
+console.log(`\n${counts.passed} passed, ${counts.failed + missing} failed, ${counts.skipped - missing} skipped`);
+process.exitCode = counts.failed + missing > 0 || counts.passed === 0 ? 1 : 0;
+
+interface Counts {
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+}
+
+async function runFiles(files: readonly string[], concurrency: number): Promise<Counts> {
+  const stream = run({ files: [...files], concurrency, signal: interrupt.signal });
+  let summary: Counts = { passed: 0, failed: 0, skipped: 0 };
+  stream.on('test:summary', ({ file, counts: { passed, failed, skipped, cancelled, tests } }) => {
+    if (file === undefined) summary = { passed, failed: failed + cancelled, skipped };
+    if (file !== undefined && tests === 0) console.log(`no tests in ${file}`);
+  });
+  const report = stream.compose(spec);
+  for await (const chunk of report) process.stdout.write(chunk);
+  return summary;
+}
+
+function add(a: Counts, b: Counts): Counts {
+  return { passed: a.passed + b.passed, failed: a.failed + b.failed, skipped: a.skipped + b.skipped };
+}

@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Doorbell } from '../../../shared/message/doorbell.ts';
+import { answer } from '../../../shared/queue/answer.ts';
+import type { WorkItem } from '../../../shared/queue/work-item.ts';
+import { child, doorbell, heldItem, news, seen, versions, workItem } from '../../support/work-items.ts';
+
+const CLAIMANT = { holderIdentity: 'worker-2', messageId: 'm2', leaseDurationMs: 6_000 };
+const NOW = 5_000;
+
+const ask = (item: WorkItem | undefined, ring: Doorbell, nowMs = NOW) => answer(item, ring, CLAIMANT, nowMs);
+
+describe('a doorbell for an item on which nobody works', () => {
+  it('claims an item that does not exist, under a token made of the store’s time', () => {
+    const decision = ask(undefined, doorbell(news('a@1')), 1_767_225_600_123.457);
+    assert(decision.kind === 'claim');
+    assert.deepEqual(
+      decision.item,
+      workItem({
+        token: 1_767_225_600_123_457,
+        lease: { ...CLAIMANT, token: 1_767_225_600_123_457, renewTime: 1_767_225_600_123.457 },
+        alarm: { wakeAt: 1_767_225_606_123.457, reason: 'lease' },
+      }),
+    );
+  });
+
+  it('claims an idle item for news, and wakes when the lease would end, so that losing every message loses no work', () => {
+    const decision = ask(workItem({ uid: 'a', seen: seen({ versions: { a: '1' } }) }), doorbell(news('a@2')));
+    assert(decision.kind === 'claim');
+    assert.deepEqual(decision.item.alarm, { wakeAt: 11_000, reason: 'lease' });
+  });
+
+  it('gives a token above the last one, also when that is ahead of the time', () => {
+    const decision = ask(workItem({ token: 9_000_000_000 }), doorbell({ kind: 'unknown' }));
+    assert(decision.kind === 'claim');
+    assert.equal(decision.item.token, 9_000_000_001);
+    assert.equal(decision.item.lease.token, 9_000_000_001);
+  });
+
+  it('gives neighbouring microseconds different tokens, in spite of fractions that are not exact', () => {
+    const tokens = Array.from({ length: 1000 }, (_, micro) => {
+      const decision = ask(undefined, doorbell({ kind: 'unknown' }), (1_767_225_600_000_000 + micro) / 1000);
+      return decision.kind === 'claim' ? decision.item.token : 0;
+    });
+    assert.deepEqual(
+      tokens,
+      Array.from({ length: 1000 }, (_, micro) => 1_767_225_600_000_000 + micro),
+    );
+  });
+
+  it('I3: changes nothing when there is no news', () => {
+    const item = workItem({ uid: 'a', seen: seen({ versions: { a: '2' } }) });
+    assert.deepEqual(ask(item, doorbell(news('a@2'))), { kind: 'no-news' });
+  });
+
+  it('P51: claims for an alarm that is due, and not for one that is not', () => {
+    const due = workItem({ alarm: { wakeAt: NOW, reason: 'requeue' } });
+    const early = workItem({ alarm: { wakeAt: NOW + 1, reason: 'requeue' } });
+    assert.equal(ask(due, doorbell({ kind: 'alarm' })).kind, 'claim');
+    assert.equal(ask(early, doorbell({ kind: 'alarm' })).kind, 'no-news');
+  });
+
+  it('claims an item that is backing off as soon as something changes, and goes on counting its failures', () => {
+    const item = workItem({
+      uid: 'a',
+      failures: 4,
+      alarm: { wakeAt: NOW + 60_000, reason: 'backoff' },
+      seen: seen({ generation: 2, versions: { a: '9', b: '5' } }),
+    });
+    const byChild = ask(item, doorbell(news('b@6')));
+    assert(byChild.kind === 'claim');
+    assert.equal(byChild.item.failures, 4);
+    const bySpec = ask(item, doorbell(news('a@10'), { uid: 'a', generation: 3 }));
+    assert(bySpec.kind === 'claim');
+    assert.equal(bySpec.item.failures, 0);
+    assert.equal(ask(item, doorbell(news('b@5'))).kind, 'no-news');
+    assert.equal(ask(item, doorbell({ kind: 'alarm' })).kind, 'no-news');
+  });
+});
+
+describe('a doorbell for an item that is held', () => {
+  it('P43: leaves news with the holder', () => {
+    const decision = ask(heldItem(), doorbell(news('a@2')));
+    assert.deepEqual(decision, {
+      kind: 'dirty',
+      item: heldItem({ dirty: { kind: 'versions', versions: versions('a@2') } }),
+    });
+  });
+
+  it('keeps the newest of each object', () => {
+    const item = heldItem({ dirty: { kind: 'versions', versions: versions('a@2', 'b@5') } });
+    const decision = ask(item, doorbell(news('a@3', 'b@4')));
+    assert(decision.kind === 'dirty');
+    assert.deepEqual(decision.item.dirty, { kind: 'versions', versions: versions('b@5', 'a@3') });
+  });
+
+  it('writes nothing when the holder knows already', () => {
+    const some = heldItem({ dirty: { kind: 'versions', versions: versions('a@2') } });
+    assert.deepEqual(ask(some, doorbell(news('a@2'))), { kind: 'already-dirty' });
+    assert.deepEqual(ask(some, doorbell(news('a@1'))), { kind: 'already-dirty' });
+    const all = heldItem({ dirty: { kind: 'unknown' } });
+    assert.deepEqual(ask(all, doorbell(news('a@9'))), { kind: 'already-dirty' });
+    assert.deepEqual(ask(all, doorbell({ kind: 'unknown' })), { kind: 'already-dirty' });
+  });
+
+  it('P48: remembers 16 versions, and then only that there was something', () => {
+    const sixteen = versions(...Array.from({ length: 16 }, (_, n) => `u${n}@1`));
+    const item = heldItem({ dirty: { kind: 'versions', versions: sixteen } });
+    assert.equal(ask(item, doorbell(news('u3@1'))).kind, 'already-dirty');
+    const newer = ask(item, doorbell(news('u3@2')));
+    assert(newer.kind === 'dirty' && newer.item.dirty.kind === 'versions');
+    assert.equal(newer.item.dirty.versions.length, 16);
+    const more = ask(item, doorbell(news('u16@1')));
+    assert(more.kind === 'dirty');
+    assert.deepEqual(more.item.dirty, { kind: 'unknown' });
+  });
+
+  it('P22: takes a child that a census misses as something that cannot be struck out', () => {
+    const item = heldItem({ uid: 'a', seen: seen({ versions: { a: '1', b: '1' } }), children: [child('web', 'b')] });
+    const decision = ask(item, doorbell({ kind: 'census', versions: versions('a@1') }));
+    assert(decision.kind === 'dirty');
+    assert.deepEqual(decision.item.dirty, { kind: 'unknown' });
+  });
+
+  it('drops what earlier runs have seen, and alarms', () => {
+    const item = heldItem({ seen: seen({ versions: { a: '2' } }) });
+    assert.deepEqual(ask(item, doorbell(news('a@2'))), { kind: 'no-news' });
+    assert.deepEqual(ask(item, doorbell({ kind: 'alarm' })), { kind: 'no-news' });
+  });
+
+  it('keeps the message that the holder works for, which may die yet', () => {
+    const again = { ...CLAIMANT, messageId: 'm1' };
+    assert.deepEqual(answer(heldItem(), doorbell(news('a@2')), again, 6_999.999), { kind: 'redelivered' });
+  });
+
+  it('P46: takes over when the lease has ended by the store’s time, with or without news', () => {
+    const item = heldItem({
+      seen: seen({ versions: { a: '2' } }),
+      dirty: { kind: 'versions', versions: versions('a@3') },
+    });
+    for (const ring of [doorbell(news('a@2')), doorbell({ kind: 'alarm' })]) {
+      assert.notEqual(ask(item, ring, 6_999.999).kind, 'claim');
+      const decision = ask(item, ring, 7_000);
+      assert(decision.kind === 'claim');
+      assert.deepEqual(decision.item.lease, { ...CLAIMANT, token: 7_000_000, renewTime: 7_000 });
+      assert.deepEqual(decision.item.dirty, { kind: 'clean' });
+    }
+  });
+
+  it('P46: believes the duration that the holder has stored, not its own', () => {
+    const item = heldItem();
+    const patient = { ...item, lease: { ...item.lease, leaseDurationMs: 60_000 } };
+    assert.equal(ask(patient, doorbell(news('a@2')), 60_999).kind, 'dirty');
+    assert.equal(ask(patient, doorbell(news('a@2')), 61_000).kind, 'claim');
+  });
+});
+
+describe('a doorbell for an item in quarantine', () => {
+  const stopped = workItem({
+    uid: 'a',
+    failures: 3,
+    quarantine: { reason: 'INVALID_SPEC', generation: 4 },
+    seen: seen({ generation: 4, versions: { a: '9' }, gone: ['old'] }),
+  });
+
+  for (const [claim, ring, kind] of [
+    ['P37: stays while the generation does', doorbell(news('a@10'), { uid: 'a', generation: 4 }), 'quarantined'],
+    ['stays for the news of a child', doorbell(news('b@1')), 'quarantined'],
+    ['stays for an alarm', doorbell({ kind: 'alarm' }), 'quarantined'],
+    [
+      'stays for a late message of an earlier generation',
+      doorbell(news('a@8'), { uid: 'a', generation: 3 }),
+      'quarantined',
+    ],
+    [
+      'stays for a late message of an object that is gone',
+      doorbell(news('old@8'), { uid: 'old', generation: 9 }),
+      'quarantined',
+    ],
+    ['R13: ends with a new generation', doorbell(news('a@10'), { uid: 'a', generation: 5 }), 'claim'],
+    ['ends when the object is recreated', doorbell(news('new@11'), { uid: 'new', generation: 1 }), 'claim'],
+  ] as const) {
+    it(claim, () => {
+      assert.equal(ask(stopped, ring).kind, kind);
+    });
+  }
+
+  it('forgets failures with the quarantine', () => {
+    const decision = ask(stopped, doorbell(news('a@10'), { uid: 'a', generation: 5 }));
+    assert(decision.kind === 'claim');
+    assert.equal(decision.item.quarantine, null);
+    assert.equal(decision.item.failures, 0);
+  });
+});

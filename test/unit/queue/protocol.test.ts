@@ -1,0 +1,54 @@
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { type EndingKind, flush, ProtocolWorld } from './protocol-world.ts';
+
+type Command = (world: ProtocolWorld) => unknown;
+
+const named = (name: string, command: Command): Command => Object.assign(command, { [fc.toStringMethod]: () => name });
+const numbered = (name: string, command: (world: ProtocolWorld, n: number) => unknown): fc.Arbitrary<Command> =>
+  fc.nat({ max: 7 }).map((n) => named(`${name}(${n})`, (world) => command(world, n)));
+const always = (name: string, command: Command): fc.Arbitrary<Command> => fc.constant(named(name, command));
+
+const command: fc.Arbitrary<Command> = fc.oneof(
+  { weight: 30, arbitrary: numbered('step', (world, n) => world.step(n)) },
+  { weight: 8, arbitrary: numbered('deliver', (world, n) => world.deliver(n)) },
+  { weight: 5, arbitrary: always('changeObject', (world) => world.changeObject()) },
+  { weight: 3, arbitrary: always('changeChild', (world) => world.changeChild()) },
+  { weight: 3, arbitrary: numbered('fail', (world, n) => world.step(n, 'fail')) },
+  { weight: 2, arbitrary: numbered('crash', (world, n) => world.crash(n, 'redelivered')) },
+  { weight: 2, arbitrary: numbered('crashAndLose', (world, n) => world.crash(n, 'lost')) },
+  { weight: 2, arbitrary: numbered('repeat', (world, n) => world.repeat(n)) },
+  { weight: 3, arbitrary: numbered('advance', (world, n) => world.clock.advance(n * 1_000)) },
+  { weight: 2, arbitrary: always('ringAlarms', (world) => world.ringAlarms()) },
+  { weight: 1, arbitrary: always('ring', (world) => world.ring({ kind: 'unknown' })) },
+  { weight: 1, arbitrary: always('deleteObject', (world) => world.deleteObject()) },
+  { weight: 1, arbitrary: always('recreate', (world) => world.recreate()) },
+);
+
+const endings = fc.array(fc.constantFrom<EndingKind>('settled', 'settled', 'requeue', 'backoff', 'terminal'), {
+  minLength: 1,
+  maxLength: 6,
+});
+
+describe('the claim → complete protocol, in any interleaving of workers, crashes, lost replies, expiries and repeats', () => {
+  it('I1 and I2: no change is lost, and no worker changes what is another’s', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(command, { minLength: 10, maxLength: 120, size: 'max' }),
+        endings,
+        fc.array(fc.boolean(), { minLength: 1, maxLength: 6 }),
+        async (commands, chosen, canRerun) => {
+          const world = new ProtocolWorld({ endings: chosen, canRerun });
+          world.recreate();
+          for (const run of commands) {
+            await run(world);
+            await flush();
+          }
+          await world.settle();
+          await world.assertConverged();
+        },
+      ),
+      { numRuns: 1_000 },
+    );
+  });
+});
