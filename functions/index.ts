@@ -1,7 +1,10 @@
 import { http } from '@google-cloud/functions-framework';
-import { reconcile } from './reconcile.ts';
-import { sweep } from './sweep.ts';
+import { startInstance } from './instance.ts';
+import { reconcileWith } from './reconcile.ts';
+import { sweepWith } from './sweep.ts';
+
+const instance = startInstance();
 
 // Every deployable target is registered here; which one an instance serves is the framework's --target.
-http('reconcile', reconcile);
-http('sweep', sweep);
+http('reconcile', reconcileWith(instance));
+http('sweep', sweepWith(instance));

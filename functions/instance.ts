@@ -1,23 +1,36 @@
+import { createLogger } from '../shared/adapters/pino/logger.ts';
+import { ConfigError } from '../shared/errors.ts';
 import type { Runtime } from '../shared/reconcile/runtime.ts';
 import { readConfig } from './config.ts';
 import { buildRuntime } from './runtime.ts';
 import { drainOnTermination, type Requests } from './shutdown.ts';
 
-/** What lives as long as this process: built by the first request, used by all. */
+/** What lives as long as this process, and is shared by all of its requests. */
 export interface Instance {
   readonly runtime: Runtime;
-  readonly requests: Requests;
+  /** Built at the first request: the framework has set its own signal handlers by then, and they are taken out. */
+  requests(): Requests;
 }
 
-let built: Instance | undefined;
-
-/** The one instance of this process. @throws {ConfigError} when the settings are wrong */
-export function instance(): Instance {
-  built ??= build();
-  return built;
+/**
+ * Builds the instance when the code is loaded, so that wrong settings show at the deployment and not at a request, and
+ * libraries load while the instance is starting anyway. Ends the process with 2 when the settings are wrong.
+ */
+export function startInstance(): Instance {
+  const { runtime, close } = buildRuntime(configOrExit());
+  let requests: Requests | undefined;
+  return {
+    runtime,
+    requests: () => (requests ??= drainOnTermination(runtime.log, close)),
+  };
 }
 
-function build(): Instance {
-  const { runtime, close } = buildRuntime(readConfig());
-  return { runtime, requests: drainOnTermination(runtime.log, close) };
+function configOrExit(): ReturnType<typeof readConfig> {
+  try {
+    return readConfig();
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    createLogger({ component: 'functions' }).error('settings are invalid', { problems: error.problems, error });
+    process.exit(2);
+  }
 }

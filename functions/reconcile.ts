@@ -3,7 +3,7 @@ import { InvalidMessageError, messageOf, OperatorError } from '../shared/errors.
 import { type Delivery, decodePush, type PushRequest } from '../shared/message/push.ts';
 import { reconcileOnce } from '../shared/reconcile/run.ts';
 import type { Runtime } from '../shared/reconcile/runtime.ts';
-import { instance } from './instance.ts';
+import type { Instance } from './instance.ts';
 
 /**
  * The target of the push subscriptions: one message in, one answer to the broker out.
@@ -11,12 +11,14 @@ import { instance } from './instance.ts';
  * 204 acknowledges. 400 is a message that nobody can ever decode, 409 one that must come again later, 503 a store
  * that is away: the subscription's retry policy and its dead letter do the rest.
  */
-export const reconcile: HttpFunction = async (request, response) => {
-  const { runtime, requests } = instance();
-  await requests.serve(response, async (signal) => {
-    response.status(await answer({ headers: request.headers, body: request.body }, runtime, signal)).end();
-  });
-};
+export function reconcileWith({ runtime, requests }: Instance): HttpFunction {
+  return async (request, response) => {
+    await requests().serve(response, async (signal) => {
+      const status = await answer({ headers: request.headers, body: request.body }, runtime, signal);
+      response.status(status).end();
+    });
+  };
+}
 
 async function answer(request: PushRequest, runtime: Runtime, signal: AbortSignal): Promise<number> {
   let delivery: Delivery;

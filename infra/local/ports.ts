@@ -4,7 +4,7 @@ import { OperatorError } from '../../shared/errors.ts';
 const LOOPBACK = '127.0.0.1';
 
 /** A port that the user chose is in use by somebody else. */
-export class PortTakenError extends OperatorError {
+class PortTakenError extends OperatorError {
   readonly port: number;
   /** What chose the port, as the user wrote it: `--port`, `DRIFTLESS_API_PORT`. */
   readonly setting: string;

@@ -7,6 +7,7 @@ import type { Environment } from '../../shared/adapters/zod/environment.ts';
 import { forwarderRules, functionRules, type PolicyRule } from '../../shared/reconcile/permissions.ts';
 import { startBackends } from './backends.ts';
 import { resolveBinaries } from './control-plane/binaries.ts';
+import type { Binaries } from './control-plane/find-binaries.ts';
 import { type ControlPlane, startControlPlane } from './control-plane/control-plane.ts';
 import { installCrds } from './crds.ts';
 import { type Backends, bridgePart, forwarderPart, functionPart } from './parts.ts';
@@ -72,12 +73,10 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   try {
     signal.throwIfAborted();
     const ports = await freePorts(4);
-    const [controlPlane, backends] = await allOrFirstError([
-      startControlPlane({ supervisor, binaries, ...(options.apiPort === undefined ? {} : { apiPort: options.apiPort }) }),
+    const [{ controlPlane, admin }, backends] = await allOrFirstError([
+      startCluster(options, supervisor, binaries),
       startBroker(options, supervisor, ports),
     ]);
-    const admin = connectAsAdmin(controlPlane);
-    await installCrds(admin.cluster, signal);
     await startOwnParts({ supervisor, controlPlane, backends, ports });
     return {
       supervisor,
@@ -98,7 +97,22 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   }
 }
 
-function connectAsAdmin({ kubeconfig }: ControlPlane): Kubernetes {
+async function startCluster({ apiPort, signal }: StackOptions, supervisor: Supervisor, binaries: Binaries) {
+  const { promise: connected, resolve } = Promise.withResolvers<Kubernetes>();
+  const controlPlane = await startControlPlane({
+    supervisor,
+    binaries,
+    ...(apiPort === undefined ? {} : { apiPort }),
+    async beforeControllers(kubeconfig) {
+      const admin = connectAsAdmin(kubeconfig);
+      resolve(admin);
+      await installCrds(admin.cluster, signal);
+    },
+  });
+  return { controlPlane, admin: await connected };
+}
+
+function connectAsAdmin(kubeconfig: string): Kubernetes {
   return connectKubernetes({
     credentials: { kind: 'kubeconfig', path: kubeconfig },
     guard: createGuard({ name: 'API server', timeoutMs: 10_000, retry: { maxAttempts: 5, maxDelayMs: 500 } }),

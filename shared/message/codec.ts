@@ -24,6 +24,13 @@ export interface Encoded {
   readonly attributes: Readonly<Record<string, string>>;
 }
 
+/** An encoded doorbell that a broker has accepted. */
+export interface PublishedMessage extends Encoded {
+  readonly messageId: string;
+  /** Epoch milliseconds, by the broker's clock. */
+  readonly publishTime: number;
+}
+
 /** The major version of the schema. A field may be added within it; a changed meaning needs the next one. */
 export const WIRE_VERSION = 1;
 

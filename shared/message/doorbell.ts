@@ -32,3 +32,6 @@ export type News =
 
 /** More versions than this do not go into a message; it then says `unknown`. */
 export const MAX_VERSIONS = 8;
+
+/** `changes` carries what users did; `background` relists, alarms and resyncs, which never delay users. */
+export type Topic = 'changes' | 'background';

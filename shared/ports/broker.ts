@@ -1,7 +1,6 @@
-import type { Doorbell } from '../message/doorbell.ts';
+import type { Doorbell, Topic } from '../message/doorbell.ts';
 
-/** `changes` carries what users did; `background` relists, alarms and resyncs, which never delay users. */
-export type Topic = 'changes' | 'background';
+export type { Topic } from '../message/doorbell.ts';
 
 /** Where messages wait for delivery: one queue per topic, and one for those that could not be processed. */
 export type Queue = Topic | 'dead-letter';

@@ -2,7 +2,7 @@ import type { Retry } from '../errors.ts';
 import { retryDelayMs } from './backoff.ts';
 import { CLEAN, strike } from './dirty.ts';
 import { isHolder, type LeasedItem, nextToken, withLease } from './lease.ts';
-import type { Alarm, ChildRecord, RunError, RunSummary, Seen, WorkItem } from './work-item.ts';
+import type { Alarm, ChildRecord, Lease, RunError, RunSummary, Seen, WorkItem } from './work-item.ts';
 
 /** What a run has to say at its end. */
 export interface RunReport {
@@ -51,18 +51,18 @@ const MAX_WRITES_TOLD = 20;
 const MAX_MESSAGE_CHARACTERS = 1000;
 
 /**
- * Decides what comes after a run, under the token that the run was given.
+ * Decides what comes after a run that was given the lease `held`.
  *
  * News that the run has not seen comes first, whatever the ending: backoff and quarantine are for a world that stands
  * still. `item` is the item as stored now, with what arrived during the run.
  */
 export function complete(
   item: WorkItem | undefined,
-  token: number,
+  held: Lease,
   report: RunReport,
   { nowMs, canRerun, fraction }: CompleteContext,
 ): Completion {
-  if (!isHolder(item, token)) return { kind: 'lost' };
+  if (!isHolder(item, held)) return { kind: 'lost' };
 
   const uid = report.ending.kind === 'gone' ? null : (report.uid ?? item.uid);
   const before = item.uid === null || item.uid === uid ? item : startOver(item, item.uid);

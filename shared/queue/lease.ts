@@ -14,12 +14,15 @@ export function isHeld(lease: Lease, nowMs: number): boolean {
 }
 
 /**
- * Whether the lease is still the one that `token` was given for.
+ * Whether the lease is still the one that was given as `held`, maybe renewed.
  *
  * An expired lease that nobody has taken is still its holder's: the swap decides who is first.
  */
-export function isHolder(item: WorkItem | undefined, token: number): item is LeasedItem {
-  return item?.lease?.token === token;
+export function isHolder(item: WorkItem | undefined, held: Lease): item is LeasedItem {
+  const lease = item?.lease;
+  return (
+    lease?.token === held.token && lease.holderIdentity === held.holderIdentity && lease.messageId === held.messageId
+  );
 }
 
 /**
@@ -28,6 +31,10 @@ export function isHolder(item: WorkItem | undefined, token: number): item is Lea
  * The item's own memory ends with its removal, so the store's time in microseconds goes on from there: a read after
  * the removal is later than the read that led to any earlier token. Rounded, because as milliseconds with a fraction
  * the time is up to a quarter microsecond off, and cutting off would give two neighbours the same token.
+ *
+ * One exception: who read that there is no item, and creates it after others created and removed it, gives a token that
+ * is lower than theirs, or the same. All their runs have ended by then (only a holder removes), and `isHolder` compares
+ * more than the token, so none of them is taken for the other.
  */
 export function nextToken(item: WorkItem | undefined, nowMs: number): number {
   return Math.max((item?.token ?? 0) + 1, Math.round(nowMs * 1000));

@@ -151,7 +151,7 @@ export class WorkQueue {
     return decideAndSwap(
       claim.item.key,
       ({ item, nowMs, sentAt }): Step<Completed> => {
-        const completion = complete(item, claim.token, report, { nowMs, canRerun, fraction });
+        const completion = complete(item, claim.item.lease, report, { nowMs, canRerun, fraction });
         switch (completion.kind) {
           case 'lost':
             return { kind: 'keep', value: completion };
@@ -187,14 +187,14 @@ export class WorkQueue {
 
   /** Changes the item under our token. */
   async #change(
-    { item: { key }, token }: Claim,
+    { item: { key, lease }, token }: Claim,
     next: (held: LeasedItem, reading: Reading) => Held,
     signal: AbortSignal,
   ): Promise<Claim> {
     return decideAndSwap(
       key,
       (reading): Step<Claim> => {
-        if (!isHolder(reading.item, token)) {
+        if (!isHolder(reading.item, lease)) {
           throw new LeaseLostError(`${formatItemKey(key)} is not held under token ${token} any more`);
         }
         const held = next(reading.item, reading);

@@ -1,6 +1,5 @@
 import { isNotNewer, type Version } from '../kube/version.ts';
-import type { News } from '../message/doorbell.ts';
-import type { Topic } from '../ports/broker.ts';
+import type { News, Topic } from '../message/doorbell.ts';
 import { formatItemKey } from '../queue/work-item.ts';
 import { Agenda } from './agenda.ts';
 import { newsOf, type Ring } from './mapping.ts';

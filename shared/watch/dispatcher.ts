@@ -48,7 +48,7 @@ export class Dispatcher {
   #failures = 0;
   #phase: 'running' | 'flushing' = 'running';
   #broker: 'well' | 'failing' = 'well';
-  #wake: () => void = () => {};
+  #wake: () => void = () => undefined;
 
   constructor(options: DispatcherOptions) {
     this.#options = options;

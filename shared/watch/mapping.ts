@@ -1,8 +1,7 @@
 import { formatKey } from '../kube/key.ts';
 import type { GroupKind, Kind } from '../kube/kind.ts';
 import type { Version } from '../kube/version.ts';
-import { type Doorbell, MAX_VERSIONS, type News } from '../message/doorbell.ts';
-import type { Topic } from '../ports/broker.ts';
+import { type Doorbell, MAX_VERSIONS, type News, type Topic } from '../message/doorbell.ts';
 import type { ItemKey } from '../queue/work-item.ts';
 import type { Change, Entry, Inventory, Owner } from './inventory.ts';
 import { primaryMoved, wentBack } from './predicates.ts';

@@ -103,8 +103,7 @@ export function next(state: ReflectorState, input: ReflectorInput, moment: Momen
     case 'ended':
       return ended(state, moment);
     case 'expired':
-      // With backoff, so that a server which answers every list with a version that it then refuses is not flooded.
-      return backOff(state, undefined, moment);
+      return expired(state, moment);
     case 'absent':
       // The server is well, so this is no failure; asking is cheap, and the kind's user waits for it.
       return { ...backOff(state, undefined, moment), attempt: 0, delayMs: backoffMs(2, moment.fraction) };
@@ -157,6 +156,16 @@ function ended(state: ReflectorState, moment: Moment): ReflectorState {
   const tooShort = moment.nowMs - state.openedAtMs < VERY_SHORT_MS && state.heard !== 'event';
   if (tooShort || isSilent(state, moment)) return backOff(state, resumePoint(state, moment), moment);
   return watch(state, state.resourceVersion, moment);
+}
+
+/**
+ * With backoff, so that a server which answers each list with a version that it refuses then is not flooded. But that
+ * a version expired while the server was away is an answer, no failure: it is back.
+ */
+function expired(state: ReflectorState, moment: Moment): BackingOff {
+  const isAnswer = state.phase === 'watching' && state.healthySinceMs === undefined;
+  if (!isAnswer) return backOff(state, undefined, moment);
+  return { ...backOff(state, undefined, moment), attempt: state.attempt, delayMs: backoffMs(1, moment.fraction) };
 }
 
 function resumePoint(state: ReflectorState, moment: Moment): string | undefined {

@@ -27,6 +27,7 @@ export interface Gizmo extends KubeObject {
 }
 
 export const ConfigMap: Kind = { group: '', version: 'v1', kind: 'ConfigMap', plural: 'configmaps', namespaced: true };
+const Deployment: Kind = { group: 'apps', version: 'v1', kind: 'Deployment', plural: 'deployments', namespaced: true };
 const NetworkPolicy: Kind = {
   group: 'networking.k8s.io',
   version: 'v1',
@@ -164,6 +165,31 @@ export function clusterContract(name: string, newFixture: () => Promise<ClusterF
       const first = (await apply(kind, labelled)).object;
       const { object } = await apply(kind, gizmo(kind, meta(first), { size: 1 }));
       assert.equal(object.metadata.labels, undefined);
+    });
+
+    it('merges lists of containers and variables by name, item by item', async () => {
+      const { cluster } = fixture;
+      const namespace = await fixture.namespace();
+      const as = (fieldManager: string, env: readonly string[]) =>
+        cluster.apply(Deployment, deployment(namespace, env), { fieldManager, signal: signal() });
+      await as('a', ['A', 'SHARED']);
+      await as('b', ['B', 'SHARED']);
+      await as('a', []);
+      assert.deepEqual(variablesOf(await get(Deployment, deployment(namespace, []))), ['B', 'SHARED']);
+
+      const { metadata } = (await as('b', [])).object;
+      const paths = metadata.managedFields?.find(({ manager }) => manager === 'b')?.fieldsV1;
+      assert.deepEqual(paths, {
+        'f:spec': {
+          'f:selector': {},
+          'f:template': {
+            'f:metadata': { 'f:labels': { 'f:app': {} } },
+            'f:spec': {
+              'f:containers': { 'k:{"name":"web"}': { '.': {}, 'f:image': {}, 'f:name': {} } },
+            },
+          },
+        },
+      });
     });
 
     it('says in managedFields what was applied', async () => {
@@ -346,6 +372,22 @@ function gizmoMeta({ group, version, kind }: Kind, metadata: ObjectMeta): Gizmo 
 
 export function configMap(namespace: string, name: string, more: Partial<ObjectMeta> = {}): KubeObject {
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace, ...more }, data: { a: 'b' } };
+}
+
+function deployment(namespace: string, env: readonly string[]): KubeObject {
+  const labels = { app: 'web' };
+  const variables = env.map((name) => ({ name, value: 'x' }));
+  const template = {
+    metadata: { labels },
+    spec: { containers: [{ name: 'web', image: 'web', env: variables }] },
+  };
+  const metadata = { name: 'd', namespace };
+  return { apiVersion: 'apps/v1', kind: 'Deployment', metadata, spec: { selector: { matchLabels: labels }, template } };
+}
+
+function variablesOf(object: KubeObject | undefined): readonly string[] {
+  const { spec } = Object(object);
+  return spec.template.spec.containers[0].env.map(({ name }: { readonly name: string }) => name).sort();
 }
 
 function meta({ metadata: { name, namespace = '' } }: KubeObject): ObjectMeta {

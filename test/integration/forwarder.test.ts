@@ -22,7 +22,7 @@ interface Sent {
 class ModelBroker implements Publisher {
   readonly accepted: Sent[] = [];
   state: 'well' | 'away' | 'hanging' = 'well';
-  #hanging: (() => void)[] = [];
+  readonly #hanging: (() => void)[] = [];
 
   async publish(topic: Topic, doorbell: Doorbell): Promise<string> {
     if (this.state === 'away') throw new TransientError('BROKER_UNAVAILABLE', 'cannot publish');

@@ -6,9 +6,9 @@
  *   npm test -- --require-all    a skipped test counts as failed (CI)
  */
 import { globSync } from 'node:fs';
-import { parseArgs } from 'node:util';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
+import { parseArgs } from 'node:util';
 import { startTestParts } from './test-parts.ts';
 
 const FOLDERS = ['unit', 'gate', 'contract', 'simulation', 'integration', 'infra', 'e2e'] as const;
@@ -56,9 +56,9 @@ interface Counts {
 async function runFiles(files: readonly string[], concurrency: number): Promise<Counts> {
   const stream = run({ files: [...files], concurrency, signal: interrupt.signal });
   let summary: Counts = { passed: 0, failed: 0, skipped: 0 };
-  stream.on('test:summary', ({ file, counts: { passed, failed, skipped, cancelled, tests } }) => {
-    if (file === undefined) summary = { passed, failed: failed + cancelled, skipped };
-    if (file !== undefined && tests === 0) console.log(`no tests in ${file}`);
+  stream.on('test:summary', ({ file, counts: { tests, passed, skipped, todo } }) => {
+    // Whatever neither passed nor was skipped has failed or was cancelled; something left to do counts as skipped.
+    if (file === undefined) summary = { passed, failed: tests - passed - skipped - todo, skipped: skipped + todo };
   });
   const report = stream.compose(spec);
   for await (const chunk of report) process.stdout.write(chunk);

@@ -84,6 +84,6 @@ function available({ spec }: WebApp, observed: ObjectOf<typeof Deployment> | und
     type: 'Available',
     status: replicas > 0 ? 'True' : 'False',
     reason: replicas > 0 ? 'ReplicasAvailable' : 'NoReplicas',
-    message: `${replicas} of ${spec.replicas} replicas are available.`,
+    message: `${replicas} replicas are available; ${spec.replicas} are wanted.`,
   };
 }

@@ -5,7 +5,7 @@ import type { KubeObject } from '../../../shared/kube/object.ts';
 import { eachLineOf } from './json-lines.ts';
 import type { ClusterAccess } from './kubeconfig.ts';
 
-export interface ApiCall {
+interface ApiCall {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Path and query. */
   readonly path: string;
@@ -16,7 +16,7 @@ export interface ApiCall {
 }
 
 /** One line of a watch, whole objects included. */
-export interface WatchLine {
+interface WatchLine {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
   readonly object: KubeObject;
 }

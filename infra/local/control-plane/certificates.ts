@@ -9,7 +9,7 @@ export interface Identity {
   readonly key: string;
 }
 
-export interface IdentityRequest {
+interface IdentityRequest {
   /** The user's name, for a client of the API server. */
   readonly commonName: string;
   /** The user's groups. */

@@ -30,6 +30,11 @@ export interface ControlPlaneOptions {
   readonly binaries: Binaries;
   /** Loopback port of the API server. @default a free one */
   readonly apiPort?: number;
+  /**
+   * Called with the administrator's kubeconfig before the controllers start. CRDs belong here: a garbage collector
+   * that is already running learns of new kinds only every 30 s.
+   */
+  readonly beforeControllers?: (kubeconfig: string) => Promise<void>;
 }
 
 const AUDIT_POLICY = {
@@ -71,6 +76,9 @@ export async function startControlPlane({
     apiServerPart({ binary: binaries.kubeApiserver, directory, pki, port, auditLog, auditPolicy }),
   );
 
+  const kubeconfig = await kubeconfigFor('admin', pki.admin);
+  await options.beforeControllers?.(kubeconfig);
+
   const api = connect({ server, ca, user: pki.admin });
   const issuer = { api, server, ca, directory };
   await Promise.all([
@@ -88,7 +96,7 @@ export async function startControlPlane({
   return {
     server,
     ca,
-    kubeconfig: await kubeconfigFor('admin', pki.admin),
+    kubeconfig,
     auditLog,
     issueKubeconfig: (grant) => issueKubeconfig(issuer, grant),
   };

@@ -7,7 +7,7 @@ export interface Archive {
   readonly members: Readonly<Record<string, BinaryName>>;
 }
 
-export type BinaryName = (typeof BINARY_NAMES)[number];
+type BinaryName = (typeof BINARY_NAMES)[number];
 
 export const BINARY_NAMES = ['etcd', 'kube-apiserver', 'kube-controller-manager'] as const;
 

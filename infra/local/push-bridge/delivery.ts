@@ -29,7 +29,7 @@ export function nextStep(policy: DeliveryPolicy, attempt: number, result: PushRe
 }
 
 /** The pause after `failures` refusals in a row. */
-export function backoffMs({ minimumBackoffMs, maximumBackoffMs }: DeliveryPolicy, failures: number): number {
+function backoffMs({ minimumBackoffMs, maximumBackoffMs }: DeliveryPolicy, failures: number): number {
   return Math.min(maximumBackoffMs, minimumBackoffMs * 2 ** (failures - 1));
 }
 

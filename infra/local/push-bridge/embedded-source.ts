@@ -1,5 +1,5 @@
 import { EmbeddedClient } from '../../../shared/adapters/embedded/client.ts';
-import type { PulledMessage } from '../../../shared/adapters/memory/broker.ts';
+import type { PublishedMessage } from '../../../shared/message/codec.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
 import type { HeldMessage, Source } from './source.ts';
 
@@ -42,7 +42,7 @@ async function pull({ client, clock, queue, maxHeld, handle }: Pull, signal: Abo
   const stop = AbortSignal.any([signal, failed.signal]);
   const settled = new AbortController();
 
-  async function settle(message: PulledMessage): Promise<void> {
+  async function settle(message: PublishedMessage): Promise<void> {
     const settlement = await handle(heldMessage(message));
     await client.call(`messages/${settlement}`, { queue, messageIds: [message.messageId] });
   }
@@ -79,7 +79,7 @@ async function pull({ client, clock, queue, maxHeld, handle }: Pull, signal: Abo
   if (!signal.aborted) throw failed.signal.reason;
 }
 
-function heldMessage({ messageId, data, attributes, publishTime }: PulledMessage): HeldMessage {
+function heldMessage({ messageId, data, attributes, publishTime }: PublishedMessage): HeldMessage {
   return {
     messageId,
     data: Buffer.from(data).toString('base64'),

@@ -54,7 +54,7 @@ export function createPusher(): Pusher {
  *
  * @see https://cloud.google.com/pubsub/docs/push#receive_push
  */
-export function pushBody({ subscription, message, deliveryAttempt }: Omit<PushRequest, 'url' | 'timeoutMs'>): string {
+function pushBody({ subscription, message, deliveryAttempt }: Omit<PushRequest, 'url' | 'timeoutMs'>): string {
   const { attributes, data, messageId, orderingKey, publishTime } = message;
   return JSON.stringify({
     ...(deliveryAttempt === undefined ? {} : { deliveryAttempt }),

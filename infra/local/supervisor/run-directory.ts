@@ -23,7 +23,7 @@ export interface RunDirectory {
   remove(): Promise<void>;
 }
 
-export interface SpawnOptions {
+interface SpawnOptions {
   /** The whole environment; nothing is inherited. */
   readonly env: Readonly<Record<string, string>>;
   /** @default the directory of this process */

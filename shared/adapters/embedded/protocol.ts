@@ -1,8 +1,7 @@
-import type { Encoded } from '../../message/codec.ts';
+import type { Encoded, PublishedMessage } from '../../message/codec.ts';
 import type { Queue } from '../../ports/broker.ts';
 import type { ReadItem, Revision, Swap } from '../../ports/work-store.ts';
 import type { ItemKey, WorkItem } from '../../queue/work-item.ts';
-import type { PulledMessage } from '../memory/broker.ts';
 
 /**
  * What the embedded server answers: `POST /{operation}` with the request as JSON gives `{ result }`, or, with another
@@ -16,7 +15,7 @@ export interface Protocol {
   readonly 'messages/publish': Call<{ readonly queue: Queue; readonly message: Encoded }, string>;
   readonly 'messages/pull': Call<
     { readonly queue: Queue; readonly max: number; readonly waitMs: number },
-    readonly PulledMessage[]
+    readonly PublishedMessage[]
   >;
   readonly 'messages/ack': Call<Settled, null>;
   readonly 'messages/nack': Call<Settled, null>;

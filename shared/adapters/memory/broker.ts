@@ -1,15 +1,9 @@
 import { TransientError } from '../../errors.ts';
-import { type Encoded, encode } from '../../message/codec.ts';
+import { type Encoded, encode, type PublishedMessage } from '../../message/codec.ts';
 import type { Doorbell } from '../../message/doorbell.ts';
 import type { Publisher, Queue, Topic } from '../../ports/broker.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Random } from '../../ports/random.ts';
-
-export interface PulledMessage extends Encoded {
-  readonly messageId: string;
-  /** Epoch milliseconds. */
-  readonly publishTime: number;
-}
 
 export interface MemoryBrokerOptions {
   readonly clock: Clock;
@@ -68,7 +62,7 @@ export class MemoryBroker implements Publisher {
   }
 
   /** Up to `max` messages, as soon as there is one; none when `waitMs` has passed. Each is held until it is settled. */
-  async pull(queue: Queue, { max, waitMs }: PullOptions, signal: AbortSignal): Promise<readonly PulledMessage[]> {
+  async pull(queue: Queue, { max, waitMs }: PullOptions, signal: AbortSignal): Promise<readonly PublishedMessage[]> {
     const state = this.#queues[queue];
     const end = this.#clock.monotonic() + waitMs;
     for (;;) {
@@ -105,23 +99,23 @@ export class MemoryBroker implements Publisher {
 
 /** Messages are ready, or held until a deadline of the monotonic clock. */
 class QueueState {
-  readonly #ready = new Map<string, PulledMessage>();
+  readonly #ready = new Map<string, PublishedMessage>();
   /** In the order of their deadlines: each is inserted anew whenever it gets one, always the same span from now. */
-  readonly #held = new Map<string, { readonly message: PulledMessage; readonly deadline: number }>();
+  readonly #held = new Map<string, { readonly message: PublishedMessage; readonly deadline: number }>();
   readonly #waiting = new Set<AbortController>();
 
   get size(): number {
     return this.#ready.size + this.#held.size;
   }
 
-  add(message: PulledMessage): void {
+  add(message: PublishedMessage): void {
     this.#ready.set(message.messageId, message);
     for (const waiter of this.#waiting) waiter.abort();
   }
 
-  take(max: number, now: number, deadline: number): readonly PulledMessage[] {
+  take(max: number, now: number, deadline: number): readonly PublishedMessage[] {
     this.#giveBackExpired(now);
-    const taken: PulledMessage[] = [];
+    const taken: PublishedMessage[] = [];
     for (const [id, message] of this.#ready) {
       if (taken.length >= max) break;
       this.#ready.delete(id);

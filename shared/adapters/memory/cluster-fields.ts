@@ -40,20 +40,28 @@ export function leavesOf(object: Fields): Leaves {
   return leaves;
 }
 
+/** Whether something stands at the path, as a leaf or above one. */
+export function hasPath(leaves: Leaves, path: string): boolean {
+  if (leaves.has(path)) return true;
+  const prefix = path + SEPARATOR;
+  return [...leaves.keys()].some((leaf) => leaf.startsWith(prefix));
+}
+
 /** `desired` laid over `live`; what `desired` does not name stays. */
 export function overlaid(live: unknown, desired: unknown, field = ''): unknown {
-  const below = childrenOf(live, field);
   const above = childrenOf(desired, field);
-  if (below === undefined || above === undefined || Array.isArray(live) !== Array.isArray(desired)) return desired;
-  const children = new Map(below.map((child) => [child.step, child]));
+  if (above === undefined) return desired;
+  const below = Array.isArray(live) === Array.isArray(desired) ? childrenOf(live, field) : undefined;
+  const children = new Map(below?.map((child) => [child.step, child]));
   for (const child of above) {
+    if (!children.has(child.step) && isEmptyKeyedList(child)) continue;
     const value = overlaid(children.get(child.step)?.value, child.value, child.field);
     children.set(child.step, { ...child, value });
   }
-  return assembled(Array.isArray(live), [...children.values()]);
+  return assembled(Array.isArray(desired), [...children.values()]);
 }
 
-/** The object without the `doomed` leaves, and without the maps and lists that have become empty. */
+/** The object without the `doomed` leaves, and without the maps and lists that became empty and nobody `kept`. */
 export function without(object: Fields, doomed: ReadonlySet<string>, kept: ReadonlySet<string>): Fields {
   return Object(pruned(object, [], '', doomed, kept) ?? {});
 }
@@ -97,13 +105,19 @@ function childrenOf(value: unknown, field: string): readonly Child[] | undefined
   if (!Array.isArray(value)) return undefined;
   const items: readonly unknown[] = value;
   if (SETS.has(field)) return items.map((item) => ({ step: `v:${JSON.stringify(item)}`, value: item, field: '' }));
+  if (items.length === 0) return field in LIST_KEYS ? [] : undefined;
   const children: Child[] = [];
   for (const item of items) {
     const keys = keysOf(item, field);
     if (keys === undefined) return undefined;
     children.push({ step: `k:${JSON.stringify(keys)}`, value: item, field: '' });
   }
-  return children.length === 0 && LIST_KEYS[field] === undefined ? undefined : children;
+  return children;
+}
+
+/** Says nothing: nobody owns it, and the server does not store it. */
+function isEmptyKeyedList({ value, field }: Child): boolean {
+  return Array.isArray(value) && childrenOf(value, field)?.length === 0;
 }
 
 function keysOf(item: unknown, field: string): Fields | undefined {
@@ -120,11 +134,9 @@ function keysOf(item: unknown, field: string): Fields | undefined {
 
 function collect(value: unknown, path: readonly string[], field: string, leaves: Map<string, unknown>): void {
   const children = childrenOf(value, field);
-  if (children === undefined || children.length === 0) {
-    if (path.length > 0) leaves.set(path.join(SEPARATOR), value);
-    return;
-  }
-  for (const child of children) {
+  const isLeaf = children === undefined || (children.length === 0 && !Array.isArray(value));
+  if (isLeaf && path.length > 0) leaves.set(path.join(SEPARATOR), value);
+  for (const child of children ?? []) {
     const here = [...path, child.step];
     if (child.step.startsWith('k:')) leaves.set(here.join(SEPARATOR), ITEM);
     collect(child.value, here, child.field, leaves);
@@ -151,7 +163,7 @@ function pruned(
     if (doomed.has(at.join(SEPARATOR)) && ![...kept].some((other) => other.startsWith(prefix))) return [];
     return [{ ...child, value: { ...(JSON.parse(child.step.slice(2)) as Fields), ...Object(rest) } }];
   });
-  if (left.length === 0) return undefined;
+  if (left.length === 0 && !kept.has(here)) return undefined;
   return assembled(Array.isArray(value), left);
 }
 

@@ -1,7 +1,16 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { StatusCause } from '../../kube/api-error.ts';
 import type { ManagedFields } from '../../kube/object.ts';
-import { type Fields, formatPath, type Leaves, leavesOf, overlaid, toFieldsV1, without } from './cluster-fields.ts';
+import {
+  type Fields,
+  formatPath,
+  hasPath,
+  type Leaves,
+  leavesOf,
+  overlaid,
+  toFieldsV1,
+  without,
+} from './cluster-fields.ts';
 
 /** One entry of `metadata.managedFields`. */
 export interface Manager {
@@ -36,9 +45,9 @@ export function applied(live: Managed, desired: Fields, manager: string, force: 
   if (causes.length > 0 && !force) return { kind: 'conflict', causes };
 
   const remaining = others.map((other) => lessPaths(other, changed));
-  const kept = new Set(remaining.flatMap(({ paths }) => [...paths]));
+  const kept = new Set([...wanted.keys(), ...remaining.flatMap(({ paths }) => [...paths])]);
   const mine = live.managers.find((m) => isApplier(m, manager))?.paths ?? [];
-  const givenUp = new Set([...mine].filter((path) => !wanted.has(path) && !kept.has(path)));
+  const givenUp = new Set([...mine].filter((path) => !kept.has(path)));
   return {
     kind: 'applied',
     managed: {
@@ -53,11 +62,11 @@ export function updated(live: Managed, fields: Fields, manager: string, subresou
   const before = leavesOf(live.fields);
   const after = leavesOf(fields);
   const changed = differing(before, after);
-  const removed = [...before.keys()].filter((path) => !after.has(path));
+  const removed = [...before.keys()].filter((path) => !hasPath(after, path));
   const touched = new Set([...changed, ...removed]);
   const isWriter = (m: Manager) => m.manager === manager && m.operation === 'Update' && m.subresource === subresource;
   const mine = live.managers.find(isWriter)?.paths ?? [];
-  const paths = new Set([...mine, ...changed].filter((path) => after.has(path)));
+  const paths = new Set([...mine, ...changed].filter((path) => hasPath(after, path)));
   return {
     fields,
     managers: present([

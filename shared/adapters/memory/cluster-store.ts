@@ -197,10 +197,12 @@ export function finalizersOf(entry: { readonly managed: Managed }): readonly str
   return metadataOf(entry).finalizers ?? [];
 }
 
-/** What managers share of an object as somebody sends it; the status is written apart. */
+/** What managers share of an object as somebody sends it: no status, and no empty maps and lists in the metadata. */
 export function sharedFieldsOf(object: KubeObject): Fields {
   const { apiVersion: _, kind: __, status: ___, metadata, ...fields } = object;
-  const shared = Object.fromEntries(Object.entries(metadata).filter(([name]) => !SERVER_OWNED.has(name)));
+  const shared = Object.fromEntries(
+    Object.entries(metadata).filter(([name, value]) => !SERVER_OWNED.has(name) && Object.keys(value ?? {}).length > 0),
+  );
   return structuredClone(Object.keys(shared).length === 0 ? fields : { ...fields, metadata: shared });
 }
 

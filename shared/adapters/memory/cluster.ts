@@ -71,10 +71,12 @@ export class MemoryCluster implements Cluster, MetadataSource {
     return this.#call('apply', target, options.signal, () => {
       const request = `apply ${target}`;
       const live = this.#store.get(ref);
-      checkApply(request, kind, object, live);
+      checkForm(request, kind, object);
       const { fieldManager, force = false } = options;
       const outcome = applied(live?.managed ?? NOTHING, sharedFieldsOf(object), fieldManager, force);
+      // As the server does it: whoever is both stale and in conflict learns of the conflict.
       if (outcome.kind === 'conflict') throw refusal(request, 409, 'Conflict', 'fields conflict', outcome.causes);
+      checkPreconditions(request, object, live);
       const entry = this.#write(request, ref, live, { ...outcome, apiVersion: apiVersionOf(kind) });
       return { object: objectOf(kind, entry), created: live === undefined };
     });
@@ -210,13 +212,18 @@ export class MemoryCluster implements Cluster, MetadataSource {
 
 const NOTHING: Managed = { fields: {}, managers: [] };
 
-/** The preconditions of an apply, in the server's order. An empty resourceVersion, or `0`, is none. */
-function checkApply(request: string, kind: Kind, object: KubeObject, live: Entry | undefined): void {
-  const { uid, resourceVersion = '', managedFields } = object.metadata;
-  if (object.apiVersion !== apiVersionOf(kind) || object.kind !== kind.kind) {
-    throw refusal(request, 400, 'BadRequest', `the object is a ${object.apiVersion} ${object.kind}`);
+function checkForm(request: string, kind: Kind, { apiVersion, kind: name, metadata }: KubeObject): void {
+  if (apiVersion !== apiVersionOf(kind) || name !== kind.kind) {
+    throw refusal(request, 400, 'BadRequest', `the object is a ${apiVersion} ${name}`);
   }
-  if (managedFields !== undefined) throw refusal(request, 400, 'BadRequest', 'metadata.managedFields must be nil');
+  if (metadata.managedFields !== undefined) {
+    throw refusal(request, 400, 'BadRequest', 'metadata.managedFields must be nil');
+  }
+}
+
+/** The preconditions of an apply. An empty resourceVersion, or `0`, is none; neither is any if nothing exists. */
+function checkPreconditions(request: string, { metadata }: KubeObject, live: Entry | undefined): void {
+  const { uid, resourceVersion = '' } = metadata;
   if (live === undefined) {
     if (uid !== undefined) throw refusal(request, 409, 'Conflict', `uid mismatch: ${uid}, and no object was found`);
     return;

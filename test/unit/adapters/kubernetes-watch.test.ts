@@ -14,6 +14,7 @@ import {
   type FakeApiServerOptions,
   fakeApiServer,
   hang,
+  ignore,
   stream,
 } from './fake-api-server.ts';
 

@@ -21,7 +21,7 @@ const TERMINAL: Ending = {
 const GONE: Ending = { kind: 'gone' };
 
 const end = (item: WorkItem | undefined, ended: RunReport, context: Partial<typeof CONTEXT> = {}) =>
-  complete(item, 7, ended, { ...CONTEXT, ...context });
+  complete(item, heldItem().lease, ended, { ...CONTEXT, ...context });
 
 /** The item that a completion stores. */
 function stored(completion: ReturnType<typeof complete>): WorkItem {
@@ -50,7 +50,13 @@ describe('the end of a run', () => {
 
   it('I2: changes nothing when the item is somebody else’s, idle, or gone', () => {
     const other = heldItem();
-    const cases = [{ ...other, lease: { ...other.lease, token: 8 } }, workItem({ token: 7 }), undefined];
+    const cases = [
+      { ...other, lease: { ...other.lease, token: 8 } },
+      { ...other, lease: { ...other.lease, holderIdentity: 'worker-2' } },
+      { ...other, lease: { ...other.lease, messageId: 'm2' } },
+      workItem({ token: 7 }),
+      undefined,
+    ];
     for (const item of cases) assert.deepEqual(end(item, report(SETTLED)), { kind: 'lost' });
   });
 

@@ -316,8 +316,8 @@ class SteppedStore implements WorkStore {
 class GuardedStore {
   readonly #store: MemoryWorkStore;
   readonly #key: ItemKey;
-  readonly #holders = new Map<number, string>();
-  #highest = 0;
+  /** Who was given which token. */
+  readonly #given = new Set<string>();
 
   constructor(store: MemoryWorkStore, key: ItemKey) {
     this.#store = store;
@@ -353,12 +353,14 @@ class GuardedStore {
     }
     const free = had === null || nowMs >= had.renewTime + had.leaseDurationMs;
     if (!free) this.#assertHolder(author, before);
-    assert(has.token > this.#highest, `token ${has.token} was given before`);
-    this.#highest = has.token;
-    this.#holders.set(has.token, author);
+    assert(before === undefined || has.token > before.token, 'a token did not grow');
+    const holder = `${has.token} of ${author}`;
+    assert(!this.#given.has(holder), `token ${holder} was given before`);
+    this.#given.add(holder);
   }
 
   #assertHolder(author: string, item: WorkItem | undefined): void {
-    assert.equal(this.#holders.get(item?.lease?.token ?? 0), author, 'somebody else’s item was changed');
+    assert.equal(item?.lease?.holderIdentity, author, 'somebody else’s item was changed');
+    assert(this.#given.has(`${item.lease.token} of ${author}`));
   }
 }

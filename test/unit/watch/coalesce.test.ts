@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import type { News } from '../../../shared/message/doorbell.ts';
-import type { Topic } from '../../../shared/ports/broker.ts';
+import type { News, Topic } from '../../../shared/message/doorbell.ts';
 import { Agenda } from '../../../shared/watch/agenda.ts';
 import { Coalescer, merge, type Parcel } from '../../../shared/watch/coalesce.ts';
 import type { Ring } from '../../../shared/watch/mapping.ts';

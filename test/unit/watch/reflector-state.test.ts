@@ -94,6 +94,12 @@ describe('reflector state: what goes wrong', () => {
     assert.deepEqual([twice.resumeFrom, twice.delayMs, twice.attempt], [undefined, 1_600, 2]);
   });
 
+  it('a version that expired while the server was away costs a short delay, whatever failed before', () => {
+    const state = next(watching({ attempt: 6, healthySinceMs: undefined }), { kind: 'expired' }, at(10));
+    assert(state.phase === 'backingOff');
+    assert.deepEqual([state.resumeFrom, state.delayMs, state.attempt], [undefined, 800, 6]);
+  });
+
   it('P06d: resumes from the last version after a failure', () => {
     const state = next(watching({ resourceVersion: '105', heard: 'event' }), { kind: 'failed' }, at(2_000));
     assert(state.phase === 'backingOff');
