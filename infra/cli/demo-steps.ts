@@ -1,8 +1,7 @@
 import { WebApp } from '../../functions/controllers/webapp/kind.ts';
 import { Deployment, Ingress, Service } from '../../shared/kube/builtin.ts';
-import type { Condition } from '../../shared/kube/conditions.ts';
+import { isTrue } from '../../shared/kube/conditions.ts';
 import type { Kind } from '../../shared/kube/kind.ts';
-import type { KubeObject, Stored } from '../../shared/kube/object.ts';
 import type { Cluster } from '../../shared/ports/cluster.ts';
 import { until } from './until.ts';
 
@@ -99,12 +98,7 @@ async function untilReady({ cluster, signal }: DemoWorld, image: string): Promis
       cluster.get(Deployment, KEY, signal),
     ]);
     if (webApp === undefined || deployment === undefined) return false;
-    return isReady(webApp) && deployment.spec?.template.spec?.containers[0]?.image === image;
+    const ready = isTrue(webApp.status?.conditions, 'Ready', webApp.metadata.generation);
+    return ready && deployment.spec?.template.spec?.containers[0]?.image === image;
   });
-}
-
-/** `kubectl wait --for=condition=Ready` asks the same. */
-function isReady(object: Stored<KubeObject & { status?: { conditions?: readonly Condition[] } }>): boolean {
-  const ready = object.status?.conditions?.find(({ type }) => type === 'Ready');
-  return ready?.status === 'True' && ready.observedGeneration === object.metadata.generation;
 }

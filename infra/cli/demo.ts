@@ -6,7 +6,7 @@ import { DEMO_STEPS, type DemoStep, demoWorld } from './demo-steps.ts';
 import { listenForInterrupt } from './interrupt.ts';
 import { parsePort } from './options.ts';
 import { seconds, showProgress, type Terminal } from './progress.ts';
-import { tell } from './story.ts';
+import { Story } from './story.ts';
 import { StepTimeoutError } from './until.ts';
 
 interface DemoOptions {
@@ -36,8 +36,15 @@ export function demoCommand(): Command {
         .env('DRIFTLESS_API_PORT')
         .argParser(parsePort),
     )
-    .option('--require-emulators', 'fail without the Pub/Sub and Firestore emulators instead of standing in for them', false)
-    .addHelpText('after', '\nExamples:\n  npm run demo\n  npm run demo -- --keep\n  npm run demo -- --json facts.json\n')
+    .option(
+      '--require-emulators',
+      'fail without the Pub/Sub and Firestore emulators instead of standing in for them',
+      false,
+    )
+    .addHelpText(
+      'after',
+      '\nExamples:\n  npm run demo\n  npm run demo -- --keep\n  npm run demo -- --json facts.json\n',
+    )
     .action(async (options: DemoOptions) => demo(options, { line: (text = '') => console.log(text) }));
 }
 
@@ -74,8 +81,9 @@ async function demo(options: DemoOptions, terminal: Terminal): Promise<void> {
 async function runStory(stack: Stack, { keep }: DemoOptions, signal: AbortSignal, terminal: Terminal) {
   const world = demoWorld(stack.admin.cluster, signal);
   const told: { readonly name: string; readonly ms: number }[] = [];
+  const story = new Story();
   const stopStory = stack.supervisor.onLine((_part, line) => {
-    for (const text of tell(line)) terminal.line(text);
+    for (const text of story.hear(line)) terminal.line(text);
   });
   for (const step of DEMO_STEPS) {
     if (keep && step.endsTheStory) continue;
@@ -117,7 +125,9 @@ function summarise({ steps, stackMs, memoryMiB, startedInMs }: DemoFacts, termin
   for (const { name, ms } of steps) terminal.line(`  ${name.padEnd(34)} ${String(ms).padStart(6)} ms`);
   terminal.line(`\n  ${'part'.padEnd(24)} ${'ready after'.padStart(12)} ${'memory'.padStart(9)}`);
   for (const [part, mib] of Object.entries(memoryMiB)) {
-    terminal.line(`  ${part.padEnd(24)} ${seconds(startedInMs[part] ?? 0).padStart(12)} ${`${Math.round(mib)} MiB`.padStart(9)}`);
+    terminal.line(
+      `  ${part.padEnd(24)} ${seconds(startedInMs[part] ?? 0).padStart(12)} ${`${Math.round(mib)} MiB`.padStart(9)}`,
+    );
   }
   terminal.line(`  ${'all'.padEnd(24)} ${''.padStart(12)} ${`${Math.round(total)} MiB`.padStart(9)}`);
 }

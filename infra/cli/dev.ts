@@ -3,9 +3,9 @@ import pc from 'picocolors';
 import { startStack } from '../local/stack.ts';
 import { watchSources } from '../local/watch-sources.ts';
 import { listenForInterrupt } from './interrupt.ts';
-import { showProgress, type Terminal } from './progress.ts';
 import { parsePort } from './options.ts';
-import { tell } from './story.ts';
+import { seconds, showProgress, type Terminal } from './progress.ts';
+import { Story } from './story.ts';
 
 interface DevOptions {
   readonly apiPort?: number;
@@ -20,7 +20,11 @@ export function devCommand(): Command {
         .env('DRIFTLESS_API_PORT')
         .argParser(parsePort),
     )
-    .option('--require-emulators', 'fail without the Pub/Sub and Firestore emulators instead of standing in for them', false)
+    .option(
+      '--require-emulators',
+      'fail without the Pub/Sub and Firestore emulators instead of standing in for them',
+      false,
+    )
     .addHelpText('after', '\nExamples:\n  npm run dev\n  npm run dev -- --api-port 6443\n')
     .action(async (options: DevOptions) => dev(options, { line: (text = '') => console.log(text) }));
 }
@@ -36,11 +40,16 @@ async function dev(options: DevOptions, terminal: Terminal): Promise<void> {
   });
   const sources = watchSources(['functions', 'shared'], async (changed) => {
     terminal.line(`${pc.yellow('↻')} ${changed} changed: the functions start again`);
+    const began = performance.now();
     await Promise.all([stack.supervisor.restart('reconcile'), stack.supervisor.restart('sweep')]);
+    terminal.line(
+      `${pc.green('✔')} the functions serve the change ${pc.dim(`(${seconds(performance.now() - began)})`)}`,
+    );
   });
   try {
+    const story = new Story();
     const stopStory = stack.supervisor.onLine((_part, line) => {
-      for (const text of tell(line)) terminal.line(text);
+      for (const text of story.hear(line)) terminal.line(text);
     });
     terminal.line(`\n${pc.bold('Ready.')} Join in from another terminal:\n`);
     terminal.line(`  export KUBECONFIG=${stack.controlPlane.kubeconfig}`);

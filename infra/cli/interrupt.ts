@@ -19,7 +19,7 @@ export function listenForInterrupt(terminal: Terminal): Interrupt {
         stopNow().finally(() => process.exit(INTERRUPTED));
         return;
       }
-      terminal.line(`\nStopping … (Ctrl-C again stops at once)`);
+      terminal.line('\nStopping … (Ctrl-C again stops at once)');
       abort.abort(new DOMException('interrupted', 'AbortError'));
     });
   }

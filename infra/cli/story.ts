@@ -39,22 +39,43 @@ const Finished = z.object({
 
 const Line = z.discriminatedUnion('message', [Published, Answered, Finished]);
 
-/** The lines to show for one log line of a part; none when it is not part of the story. */
-export function tell(logLine: string): readonly string[] {
-  const parsed = Line.safeParse(parseJson(logLine));
-  if (!parsed.success) return [];
-  const line = parsed.data;
+/**
+ * Turns log lines into lines for people.
+ *
+ * What needed no run is counted and told in one line, together with the next thing that happens: a rollout changes a
+ * Deployment many times, and nobody wants to read that each time.
+ */
+export class Story {
+  readonly #answers = new Map<string, number>();
+
+  /** The lines to show after one more log line of a part; none when it is not part of the story. */
+  hear(logLine: string): readonly string[] {
+    const parsed = Line.safeParse(parseJson(logLine));
+    if (!parsed.success) return [];
+    const line = parsed.data;
+    if (line.message === 'doorbell answered') {
+      this.#answers.set(line.decision, (this.#answers.get(line.decision) ?? 0) + 1);
+      return [];
+    }
+    return [...this.#flush(), ...tell(line)];
+  }
+
+  #flush(): readonly string[] {
+    const told = [...this.#answers].map(([decision, n]) => `${n} × ${ANSWERS[decision] ?? decision}`);
+    this.#answers.clear();
+    return told.length === 0 ? [] : [`${label('answer', pc.dim)} ${told.join(', ')}`];
+  }
+}
+
+function tell(line: z.infer<typeof Published> | z.infer<typeof Finished>): readonly string[] {
   switch (line.message) {
     case 'doorbell published':
       return [
-        `${label('watch', pc.cyan)} ${line.trigger}`,
-        `${label('message', pc.cyan)} ${line.messageId} to ${line.topic} ${ms(line.lagMs)}`,
+        `${label('watch', pc.cyan)} ${line.trigger} ${pc.dim('→')} message ${line.messageId} to ${line.topic} ${ms(line.lagMs)}`,
       ];
-    case 'doorbell answered':
-      return [`${label('answer', pc.dim)} ${line.trigger}: ${ANSWERS[line.decision] ?? line.decision}`];
     case 'run finished':
       return [
-        `${label('claim', pc.yellow)} token ${line.token} for ${line.trigger}`,
+        `${label('claim', pc.yellow)} token ${line.token} for message ${line.messageId} (${line.trigger})`,
         ...line.writes.flatMap(tellWrite),
         ...(line.error === undefined ? [] : [`${label('error', pc.red)} ${line.error.code}: ${line.error.message}`]),
         `${label('done', pc.green)} ${line.outcome}, then ${NEXT[line.next] ?? line.next} ${ms(line.durationMs)}`,
@@ -63,8 +84,8 @@ export function tell(logLine: string): readonly string[] {
 }
 
 const ANSWERS: Readonly<Record<string, string>> = {
-  dirty: 'somebody works on it and will look again',
-  'no-news': 'no news, one read',
+  dirty: 'the object is being worked on, and will be looked at again',
+  'no-news': 'no news (one read)',
   quarantined: 'quarantined until its spec changes',
   redelivered: 'still being worked on, come again',
 };

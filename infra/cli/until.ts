@@ -15,7 +15,8 @@ const LONGEST_MS = 60_000;
 export async function until(what: string, signal: AbortSignal, check: () => Promise<boolean>): Promise<void> {
   const deadline = performance.now() + LONGEST_MS;
   while (!(await check())) {
-    if (performance.now() > deadline) throw new StepTimeoutError(`after ${LONGEST_MS / 1000} s it is still not so: ${what}`);
+    if (performance.now() > deadline)
+      throw new StepTimeoutError(`after ${LONGEST_MS / 1000} s it is still not so: ${what}`);
     await sleep(EVERY_MS, undefined, { signal });
   }
 }

@@ -38,7 +38,7 @@ export async function startHealthServer(port: number, stats: () => ForwarderStat
 }
 
 /** Why the forwarder cannot be relied on now, a sentence for each kind. */
-export function problemsOf({ kinds }: ForwarderStats): readonly string[] {
+function problemsOf({ kinds }: ForwarderStats): readonly string[] {
   return Object.entries(kinds).flatMap(([kind, { synced, idleMs, lastError }]) => {
     const why = lastError === undefined ? '' : `: ${lastError}`;
     if (!synced) return [`${kind} is not listed yet${why}`];

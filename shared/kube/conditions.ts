@@ -50,3 +50,15 @@ export function withConditions(
   }
   return [...next.values()];
 }
+
+/**
+ * Whether a condition is true of the object as it is now: what `kubectl wait --for=condition=TYPE` asks.
+ *
+ * @param generation the object's `metadata.generation`; a condition that was concluded from an older one does not count
+ */
+export function isTrue(conditions: readonly Condition[] | undefined, type: string, generation?: number): boolean {
+  return (conditions ?? []).some(
+    (condition) =>
+      condition.type === type && condition.status === 'True' && condition.observedGeneration === generation,
+  );
+}

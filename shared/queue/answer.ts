@@ -1,11 +1,12 @@
 import type { Doorbell } from '../message/doorbell.ts';
 import { CLEAN, soil } from './dirty.ts';
-import { isHeld, type LeasedItem, nextToken, withLease } from './lease.ts';
+import { isHeld, type LeasedItem, nextToken, renewed, withLease } from './lease.ts';
 import { isNews } from './news.ts';
 import { type ItemKey, NOTHING_SEEN, type WorkItem } from './work-item.ts';
 
 /** Who would work on the item, because of which message. */
 export interface Claimant {
+  /** Of this attempt alone: no other claim has it, not even of the same process for the same message. */
   readonly holderIdentity: string;
   readonly messageId: string;
   readonly leaseDurationMs: number;
@@ -36,7 +37,10 @@ export function answer(item: WorkItem | undefined, doorbell: Doorbell, claimant:
 
   const { lease, quarantine } = item;
   if (lease !== null && isHeld(lease, nowMs)) {
-    // Also when the reply to the claim got lost and nobody works: then the lease expires, and the message is back.
+    // Our own claim, whose reply got lost.
+    if (lease.holderIdentity === claimant.holderIdentity) {
+      return { kind: 'claim', item: renewed({ ...item, lease }, nowMs) };
+    }
     if (lease.messageId === claimant.messageId) return { kind: 'redelivered' };
     if (!isNews(item, doorbell, nowMs)) return { kind: 'no-news' };
     const dirty = soil(item, doorbell.news);

@@ -19,10 +19,7 @@ export function isHeld(lease: Lease, nowMs: number): boolean {
  * An expired lease that nobody has taken is still its holder's: the swap decides who is first.
  */
 export function isHolder(item: WorkItem | undefined, held: Lease): item is LeasedItem {
-  const lease = item?.lease;
-  return (
-    lease?.token === held.token && lease.holderIdentity === held.holderIdentity && lease.messageId === held.messageId
-  );
+  return item?.lease?.token === held.token && item.lease.holderIdentity === held.holderIdentity;
 }
 
 /**
@@ -34,7 +31,7 @@ export function isHolder(item: WorkItem | undefined, held: Lease): item is Lease
  *
  * One exception: who read that there is no item, and creates it after others created and removed it, gives a token that
  * is lower than theirs, or the same. All their runs have ended by then (only a holder removes), and `isHolder` compares
- * more than the token, so none of them is taken for the other.
+ * the holder, too, so none of them is taken for the other.
  */
 export function nextToken(item: WorkItem | undefined, nowMs: number): number {
   return Math.max((item?.token ?? 0) + 1, Math.round(nowMs * 1000));

@@ -39,7 +39,7 @@ export interface WorkItem {
 /** Named after the Lease of `coordination.k8s.io/v1`. */
 export interface Lease {
   readonly holderIdentity: string;
-  /** Fencing token: grows with every change of holder, for ever, also across deletion of item or object. */
+  /** Fencing token: grows with every run, also across deletion of item or object; `nextToken` has the exception. */
   readonly token: number;
   readonly renewTime: number;
   readonly leaseDurationMs: number;

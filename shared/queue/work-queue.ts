@@ -14,7 +14,7 @@ export interface WorkQueueOptions {
   readonly store: WorkStore;
   readonly clock: Clock;
   readonly random: Random;
-  /** Names this process in leases, for people. */
+  /** Names this process in leases, for people; each claim adds an id of its own. */
   readonly holderIdentity: string;
   /** How long a holder that is not heard of is waited for. @default 6000 */
   readonly leaseDurationMs?: number;
@@ -24,7 +24,7 @@ export interface WorkQueueOptions {
 export interface Claim {
   readonly item: LeasedItem;
   readonly revision: Revision;
-  /** Fencing token: each run has its own, and a later run a higher one. */
+  /** Fencing token: each run of an item has its own, and a later one a higher one; see `nextToken` for removals. */
   readonly token: number;
   /** Monotonic milliseconds. From here on the holder must not write; the store waits a little longer. */
   readonly validUntil: number;
@@ -57,7 +57,8 @@ const MARGIN = 0.1;
  * decide, and swaps. The only clock that decides is the store's; our own monotonic one tells a holder when to stop.
  *
  * Guarantees: after a doorbell is acknowledged, a run starts later than its news, whoever dies, as long as `due` alarms
- * are rung (I1). One token has one holder, and an older token changes nothing (I2). No news costs one read (I3).
+ * are rung (I1). A claim has one holder, and nobody else changes its item but to leave news (I2). No news costs one
+ * read (I3).
  * Does not guarantee: that a holder which overslept writes nothing to the cluster. Preconditions of its writes do that.
  */
 export class WorkQueue {
@@ -77,7 +78,8 @@ export class WorkQueue {
    * @throws {TransientError} when the store did not answer, or the item is too contended: do not acknowledge
    */
   async answer(doorbell: Doorbell, messageId: string, signal: AbortSignal): Promise<Answered> {
-    const claimant = { holderIdentity: this.#holderIdentity, messageId, leaseDurationMs: this.leaseDurationMs };
+    const holderIdentity = `${this.#holderIdentity}/${this.#swap.random.id()}`;
+    const claimant = { holderIdentity, messageId, leaseDurationMs: this.leaseDurationMs };
     return decideAndSwap(
       doorbell.key,
       ({ item, nowMs, sentAt }): Step<Answered> => {

@@ -24,7 +24,7 @@ export function deploymentReadiness(deployment: ObjectOf<typeof Deployment> | un
   );
   const wanted = spec?.replicas ?? 1;
   const { replicas = 0, updatedReplicas = 0, availableReplicas = 0 } = status;
-  const done = Math.min(updatedReplicas, availableReplicas);
+  const done = Math.min(updatedReplicas, availableReplicas, wanted);
   const progress = `${done} of ${wanted} replicas are updated and available`;
 
   if (deadline !== undefined) return { state: 'failed', message: `${progress}, and the rollout's deadline has passed` };

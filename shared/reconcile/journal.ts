@@ -65,7 +65,7 @@ export class Journal {
   }
 }
 
-const LONGEST = 120;
+const LONGEST = 200;
 
 /** A change that may be logged: values of Secrets never, long values in short. */
 function presentable({ group, kind }: ObjectRef, { path, have, want }: FieldChange): FieldChange {

@@ -14,7 +14,7 @@ export interface Parcel {
 }
 
 /** The default window: long enough for the burst of one `kubectl apply`, too short to be felt. */
-export const WINDOW_MS = 25;
+const WINDOW_MS = 25;
 
 /**
  * Bounds what is sent: the first ring of a quiet object goes at once, what follows within the window is merged and

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { type Finding, lint } from './lint.ts';
+import { ROOT } from './project.ts';
 
 interface Layer {
   readonly file: string;
@@ -132,7 +135,7 @@ describe('the gate: knowledge flows one way', () => {
       'shared/kube/builtin.ts': "import type { V1Pod } from '@kubernetes/client-node';\n\nexport type Pod = V1Pod;\n",
       'shared/ports/store.ts':
         "import type { value } from '../queue/backoff.ts';\n\nexport type Value = typeof value;\n",
-      'shared/ports/broker.ts': "import { value } from '../queue/backoff.ts';\n\nexport type Value = typeof value;\n",
+      'shared/ports/broker.ts': "import { value } from '../queue/backoff.ts';\n\nexport const copy = value;\n",
       'shared/ports/cluster.ts':
         "import type { value } from '../queue/work-queue.ts';\n\nexport type V = typeof value;\n",
       'shared/queue/sneaky.ts': [
@@ -169,6 +172,20 @@ describe('the gate: knowledge flows one way', () => {
 
   it('sees dynamic imports, types of modules and exports of others', () => {
     assert.deepEqual(linesOf('shared/queue/sneaky.ts'), [1, 2, 3, 4]);
+  });
+
+  it('lists pipelines that exist, in both lines the same', () => {
+    const text = readFileSync(join(ROOT, '.biome/layers.grit'), 'utf8');
+    const [, folders = ''] = /shared\/\(\?:((?:\w+\/\(\?:[a-z|-]+\)\|?)+)\)/.exec(text) ?? [];
+    const files = [...folders.matchAll(/(\w+)\/\(\?:([a-z|-]+)\)/g)].flatMap(([, folder = '', names = '']) =>
+      names.split('|').map((name) => ({ folder, name })),
+    );
+    const [, refused = ''] = /r"\.\*\/\(\?:([a-z|-]+)\)\\\.ts\.\*"/.exec(text) ?? [];
+    assert.deepEqual(
+      files.map(({ name }) => name),
+      refused.split('|'),
+    );
+    for (const { folder, name } of files) assert(existsSync(join(ROOT, 'shared', folder, `${name}.ts`)), name);
   });
 
   function linesOf(file: string): readonly number[] {

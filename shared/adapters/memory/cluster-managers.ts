@@ -85,8 +85,13 @@ function isApplier(entry: Manager, manager: string): boolean {
 }
 
 function differing(before: Leaves, after: Leaves): ReadonlySet<string> {
-  const paths = [...after].filter(([path, value]) => !before.has(path) || !isDeepStrictEqual(before.get(path), value));
-  return new Set(paths.map(([path]) => path));
+  return new Set([...after.keys()].filter((path) => !isDeepStrictEqual(after.get(path), valueAt(before, path))));
+}
+
+/** A map with something in it is no other than an empty one, to those who only say that there is a map. */
+function valueAt(leaves: Leaves, path: string): unknown {
+  if (leaves.has(path)) return leaves.get(path);
+  return hasPath(leaves, path) ? {} : undefined;
 }
 
 function conflictsWith({ manager, paths }: Manager, changed: ReadonlySet<string>): readonly StatusCause[] {

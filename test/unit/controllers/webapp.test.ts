@@ -226,7 +226,7 @@ describe('R50: what a WebApp says about itself', () => {
   }
 
   it('R6: is Available during a rollout, while old replicas still serve', () => {
-    const rolling = { observedGeneration: 2, replicas: 4, updatedReplicas: 1, availableReplicas: 3, readyReplicas: 3 };
+    const rolling = { observedGeneration: 2, replicas: 4, updatedReplicas: 1, availableReplicas: 4, readyReplicas: 4 };
     const made = planFor(app(), [deployment({ generation: 2 }, rolling), service()]);
     assert.deepEqual(
       made.conditions.map(({ type, status }) => [type, status]),
@@ -235,8 +235,8 @@ describe('R50: what a WebApp says about itself', () => {
         ['Available', 'True'],
       ],
     );
-    assert.equal(made.conditions[1]?.message, '3 of 3 replicas are available.');
-    assert.equal(made.status['readyReplicas'], 3);
+    assert.equal(made.conditions[1]?.message, '4 replicas are available; 3 are wanted.');
+    assert.equal(made.status['readyReplicas'], 4);
   });
 
   it('R3: plans the same from the same input, whatever was reported', () => {

@@ -133,6 +133,14 @@ describe('a doorbell for an item that is held', () => {
     assert.deepEqual(answer(heldItem(), doorbell(news('a@2')), again, 6_999.999), { kind: 'redelivered' });
   });
 
+  it('takes its own claim when the reply to it got lost, with what arrived since', () => {
+    const item = heldItem({ dirty: { kind: 'versions', versions: versions('a@2') } });
+    const decision = answer(item, doorbell(news('a@1')), { ...CLAIMANT, holderIdentity: 'worker-1' }, NOW);
+    assert(decision.kind === 'claim');
+    assert.deepEqual(decision.item.lease, { ...item.lease, renewTime: NOW });
+    assert.deepEqual(decision.item.dirty, item.dirty);
+  });
+
   it('P46: takes over when the lease has ended by the store’s time, with or without news', () => {
     const item = heldItem({
       seen: seen({ versions: { a: '2' } }),

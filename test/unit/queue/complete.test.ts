@@ -53,7 +53,6 @@ describe('the end of a run', () => {
     const cases = [
       { ...other, lease: { ...other.lease, token: 8 } },
       { ...other, lease: { ...other.lease, holderIdentity: 'worker-2' } },
-      { ...other, lease: { ...other.lease, messageId: 'm2' } },
       workItem({ token: 7 }),
       undefined,
     ];

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { MemoryWorkStore } from '../../../shared/adapters/memory/work-store.ts';
 import { LeaseLostError } from '../../../shared/errors.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
+import type { Random } from '../../../shared/ports/random.ts';
 import type { WorkStore } from '../../../shared/ports/work-store.ts';
 import type { WorkItem } from '../../../shared/queue/work-item.ts';
 import { type Answered, type Claim, WorkQueue } from '../../../shared/queue/work-queue.ts';
@@ -17,9 +18,14 @@ function world(wrap: (store: WorkStore) => WorkStore = (store) => store) {
   const clock = new FakeClock();
   const store = wrap(new MemoryWorkStore({ clock }));
   const queueOf = (holderIdentity: string, own: Clock = clock) =>
-    new WorkQueue({ store, clock: own, random: { fraction: () => 0, id: () => 'id' }, holderIdentity });
+    new WorkQueue({ store, clock: own, random: counter(), holderIdentity });
   const stored = async (): Promise<WorkItem | undefined> => (await store.read(itemKey(), signal)).item;
   return { clock, store, queue: queueOf('worker-1'), queueOf, stored };
+}
+
+function counter(): Random {
+  let count = 0;
+  return { fraction: () => 0, id: () => String(++count) };
 }
 
 function claimed(answered: Answered): Claim {
@@ -71,6 +77,41 @@ describe('WorkQueue', () => {
     assert.deepEqual(await queue.answer(doorbell(news('a@2')), 'm3', signal), { kind: 'dirty', ack: true });
   });
 
+  it('notices that its claim was stored though the reply got lost, and does not wait for the lease to end', async () => {
+    let lost = false;
+    const { queue } = world((store) => ({
+      ...counting(store, []),
+      write: async (...args) => {
+        const swap = await store.write(...args);
+        if (lost) return swap;
+        lost = true;
+        return { kind: 'lost' };
+      },
+    }));
+    claimed(await queue.answer(doorbell(news('a@1')), 'm1', signal));
+  });
+
+  it('I2: is not taken for another that got the same token after the item was removed', async () => {
+    const { store, queueOf, stored } = world();
+    const { promise: held, resolve: letGo } = Promise.withResolvers<void>();
+    const slow = new WorkQueue({
+      store: { ...counting(store, []), write: (...args) => held.then(() => store.write(...args)) },
+      clock: new FakeClock(),
+      random: counter(),
+      holderIdentity: 'slow',
+    }).answer(doorbell(news('a@1')), 'm1', signal);
+    const quick = queueOf('quick');
+    const first = claimed(await quick.answer(doorbell(news('a@1')), 'm1', signal));
+    await quick.complete(first, report({ kind: 'gone' }), { canRerun: true }, signal);
+    letGo();
+    assert.equal(claimed(await slow).token, first.token);
+
+    const before = await stored();
+    const again = await quick.complete(first, report({ kind: 'gone' }), { canRerun: true }, signal);
+    assert.deepEqual(again, { kind: 'lost' });
+    assert.deepEqual(await stored(), before);
+  });
+
   it('makes the holder give up before the store does, however slow the calls are', async () => {
     const { clock, store } = world();
     const slowly: WorkStore = {
@@ -83,7 +124,7 @@ describe('WorkQueue', () => {
     const queue = new WorkQueue({
       store: slowly,
       clock,
-      random: { fraction: () => 0, id: () => 'id' },
+      random: counter(),
       holderIdentity: 'slow',
     });
     const { validUntil, item } = claimed(await queue.answer(doorbell(news('a@1')), 'm1', signal));

@@ -80,7 +80,7 @@ describe('R10: a Deployment is ready when it runs what its spec says, and nothin
     {
       when: 'it is being scaled to nothing',
       child: deployment({ generation: 3, replicas: 0 }, status(3, 2, 2, 2)),
-      expected: { state: 'progressing', message: '2 of 0 replicas are updated and available, and 2 more must stop' },
+      expected: { state: 'progressing', message: '0 of 0 replicas are updated and available, and 2 more must stop' },
     },
   ];
   table('Deployment', cases, deploymentReadiness);

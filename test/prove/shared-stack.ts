@@ -1,0 +1,47 @@
+import { type Stack, startStack } from '../../infra/local/stack.ts';
+import { AuditLog } from '../support/audit-log.ts';
+import { WebApps } from '../support/web-apps.ts';
+
+/** A running stack, and a user of it. */
+export interface Proving {
+  readonly stack: Stack;
+  readonly webApps: WebApps;
+  readonly audit: AuditLog;
+  /** Every log line of every part since the start. */
+  readonly lines: readonly { readonly part: string; readonly line: string }[];
+}
+
+/** One stack for all claims of a run that need one; started by the first. */
+export class SharedStack {
+  #proving: Promise<Proving> | undefined;
+
+  get(say: (text: string) => void): Promise<Proving> {
+    this.#proving ??= start(say);
+    return this.#proving;
+  }
+
+  async close(): Promise<void> {
+    const proving = await this.#proving?.catch(() => undefined);
+    await proving?.stack.stop();
+  }
+}
+
+async function start(say: (text: string) => void): Promise<Proving> {
+  const stack = await startStack({
+    environment: process.env,
+    requireEmulators: true,
+    onEvent: (event) => {
+      if (event.kind === 'note') say(event.text);
+      if (event.kind === 'restarting') say(`${event.part} ${event.how}`);
+    },
+    signal: new AbortController().signal,
+  });
+  const lines: { readonly part: string; readonly line: string }[] = [];
+  stack.supervisor.onLine((part, line) => lines.push({ part, line }));
+  return {
+    stack,
+    webApps: new WebApps(stack.admin.cluster),
+    audit: new AuditLog(stack.controlPlane.auditLog),
+    lines,
+  };
+}
