@@ -15,6 +15,8 @@ const Config = z.object({
   DRIFTLESS_EMBEDDED_URL: z.url().optional(),
   /** Seconds after which a run that died is replaced. */
   DRIFTLESS_LEASE_SECONDS: z.coerce.number().min(1).max(600).default(6),
+  /** Which function this instance serves; the platform and the framework set it. */
+  FUNCTION_TARGET: z.string().min(1).default('functions'),
   LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
   /** Stands in the leases of this instance, for people; Cloud Run sets it. */
   K_REVISION: z.string().min(1).default('local'),

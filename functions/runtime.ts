@@ -24,7 +24,7 @@ export interface BuiltRuntime {
 /** The production adapters, bounded by policies, as the settings say. Connects to nothing yet. */
 export function buildRuntime(config: FunctionsConfig): BuiltRuntime {
   const [clock, random] = [new SystemClock(), new SystemRandom()];
-  const log = createLogger({ component: process.env['FUNCTION_TARGET'] ?? 'functions', level: config.LOG_LEVEL });
+  const log = createLogger({ component: config.FUNCTION_TARGET, level: config.LOG_LEVEL });
   const kubernetes = connectKubernetes({
     credentials:
       config.KUBECONFIG === undefined ? { kind: 'inCluster' } : { kind: 'kubeconfig', path: config.KUBECONFIG },

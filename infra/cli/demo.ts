@@ -1,11 +1,12 @@
 import { writeFile } from 'node:fs/promises';
 import { Command, Option } from 'commander';
 import pc from 'picocolors';
+import type { Environment } from '../../shared/adapters/zod/environment.ts';
 import { type Stack, startStack } from '../local/stack.ts';
 import { DEMO_STEPS, type DemoStep, demoWorld } from './demo-steps.ts';
 import { listenForInterrupt } from './interrupt.ts';
 import { parsePort } from './options.ts';
-import { seconds, showProgress, type Terminal } from './progress.ts';
+import { STDOUT, seconds, showProgress, type Terminal } from './progress.ts';
 import { Story } from './story.ts';
 import { StepTimeoutError } from './until.ts';
 
@@ -26,7 +27,7 @@ interface DemoFacts {
   readonly kubeconfig: string;
 }
 
-export function demoCommand(): Command {
+export function demoCommand(environment: Environment): Command {
   return new Command('demo')
     .description('Run the whole story once, on real parts: create, repair, roll out, clean up; then exit.')
     .option('--json <file>', 'write the facts (times, memory) to a file')
@@ -45,16 +46,16 @@ export function demoCommand(): Command {
       'after',
       '\nExamples:\n  npm run demo\n  npm run demo -- --keep\n  npm run demo -- --json facts.json\n',
     )
-    .action(async (options: DemoOptions) => demo(options, { line: (text = '') => console.log(text) }));
+    .action(async (options: DemoOptions) => demo(options, environment, STDOUT));
 }
 
-async function demo(options: DemoOptions, terminal: Terminal): Promise<void> {
+async function demo(options: DemoOptions, environment: Environment, terminal: Terminal): Promise<void> {
   const interrupt = listenForInterrupt(terminal);
   const started = performance.now();
   terminal.line(pc.bold('Starting a cluster, a broker, a store, the forwarder and the functions'));
   const stack = await startStack({
     ...options,
-    environment: process.env,
+    environment,
     onEvent: showProgress(terminal),
     onSupervisor: (supervisor) => interrupt.onSecond(() => supervisor.stopNow()),
     signal: interrupt.signal,

@@ -1,10 +1,11 @@
 import { Command, Option } from 'commander';
 import pc from 'picocolors';
+import type { Environment } from '../../shared/adapters/zod/environment.ts';
 import { startStack } from '../local/stack.ts';
 import { watchSources } from '../local/watch-sources.ts';
 import { listenForInterrupt } from './interrupt.ts';
 import { parsePort } from './options.ts';
-import { seconds, showProgress, type Terminal } from './progress.ts';
+import { STDOUT, seconds, showProgress, type Terminal } from './progress.ts';
 import { Story } from './story.ts';
 
 interface DevOptions {
@@ -12,7 +13,7 @@ interface DevOptions {
   readonly requireEmulators: boolean;
 }
 
-export function devCommand(): Command {
+export function devCommand(environment: Environment): Command {
   return new Command('dev')
     .description('Run the whole stack locally and keep it: functions restart when their code changes.')
     .addOption(
@@ -26,14 +27,14 @@ export function devCommand(): Command {
       false,
     )
     .addHelpText('after', '\nExamples:\n  npm run dev\n  npm run dev -- --api-port 6443\n')
-    .action(async (options: DevOptions) => dev(options, { line: (text = '') => console.log(text) }));
+    .action(async (options: DevOptions) => dev(options, environment, STDOUT));
 }
 
-async function dev(options: DevOptions, terminal: Terminal): Promise<void> {
+async function dev(options: DevOptions, environment: Environment, terminal: Terminal): Promise<void> {
   const interrupt = listenForInterrupt(terminal);
   const stack = await startStack({
     ...options,
-    environment: process.env,
+    environment,
     onEvent: showProgress(terminal),
     onSupervisor: (supervisor) => interrupt.onSecond(() => supervisor.stopNow()),
     signal: interrupt.signal,

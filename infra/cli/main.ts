@@ -15,8 +15,8 @@ const USAGE_CODES: ReadonlySet<string> = new Set(['INVALID_CONFIG', 'PORT_TAKEN'
 const program = new Command('driftless')
   .description('Kubernetes operators without an operator pod.')
   .version(packageJson.version)
-  .addCommand(demoCommand())
-  .addCommand(devCommand())
+  .addCommand(demoCommand(process.env))
+  .addCommand(devCommand(process.env))
   .addCommand(renderCommand())
   .showHelpAfterError('(driftless --help shows how)');
 

@@ -6,6 +6,8 @@ export interface Terminal {
   line(text?: string): void;
 }
 
+export const STDOUT: Terminal = { line: (text = '') => console.log(text) };
+
 /** Prints how a stack comes up, one line per part, and long builds as they go. */
 export function showProgress(terminal: Terminal): (event: StackEvent) => void {
   return (event) => {

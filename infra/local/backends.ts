@@ -1,5 +1,5 @@
-import { ConfigError } from '../../shared/errors.ts';
 import type { Environment } from '../../shared/adapters/zod/environment.ts';
+import { ConfigError } from '../../shared/errors.ts';
 import { type Emulators, emulatorEnv, findEmulators } from './emulators/find.ts';
 import { enforceDemoProject } from './emulators/project.ts';
 import { type Backends, embeddedPart } from './parts.ts';
@@ -33,7 +33,9 @@ export async function startBackends(options: BackendOptions): Promise<Backends> 
   const common = { GOOGLE_CLOUD_PROJECT: projectId, METADATA_SERVER_DETECTION: 'none' };
   if (reasons.length === 0) {
     await Promise.all(
-      Object.values(emulators).map((emulator) => (emulator.kind === 'sdk' ? supervisor.start(emulator.part) : undefined)),
+      Object.values(emulators).map((emulator) =>
+        emulator.kind === 'sdk' ? supervisor.start(emulator.part) : undefined,
+      ),
     );
     onNote(`Pub/Sub and Firestore: ${describe(emulators)}, project ${projectId}`);
     return { ...common, ...emulatorEnv(emulators) };

@@ -29,7 +29,11 @@ export async function installCrds(cluster: Cluster, signal: AbortSignal): Promis
 async function install(cluster: Cluster, crd: KubeObject, signal: AbortSignal): Promise<void> {
   await cluster.apply(CustomResourceDefinition, crd, { fieldManager: 'driftless/crds', force: true, signal });
   const key = { namespace: '', name: crd.metadata.name };
-  await untilTrue(async (aborted) => isEstablished(await cluster.get(CustomResourceDefinition, key, aborted)), signal, 20);
+  await untilTrue(
+    async (aborted) => isEstablished(await cluster.get(CustomResourceDefinition, key, aborted)),
+    signal,
+    20,
+  );
 }
 
 function isEstablished(crd: Stored | undefined): boolean {

@@ -37,7 +37,9 @@ const push = (messageId: string, bell: Doorbell = doorbell, deliveryAttempt = 1)
 const servers = new Map(['reconcile', 'sweep'].map((name) => [name, getTestServer(name)]));
 
 async function post(target: string, body: unknown, headers: Record<string, string> = {}): Promise<Response> {
-  const { port } = servers.get(target)?.address() as AddressInfo;
+  const server = servers.get(target);
+  assert.ok(server);
+  const { port } = server.address() as AddressInfo;
   return fetch(`http://127.0.0.1:${port}/`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },

@@ -26,3 +26,9 @@ export interface ProvenClaim extends Measured {
   readonly text: string;
   readonly floor: string;
 }
+
+/** An area's claims, and how to end what they shared. */
+export interface Area {
+  readonly claims: readonly Claim[];
+  readonly close: () => Promise<void>;
+}

@@ -8,14 +8,8 @@ import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import pc from 'picocolors';
 import { messageOf } from '../../shared/errors.ts';
-import type { Claim, Measured, ProveContext, ProvenClaim } from './claim.ts';
+import type { Area, Claim, Measured, ProveContext, ProvenClaim } from './claim.ts';
 import { skeleton } from './skeleton/claims.ts';
-
-/** An area's claims, and how to end what they shared. */
-export interface Area {
-  readonly claims: readonly Claim[];
-  readonly close: () => Promise<void>;
-}
 
 const AREAS: Readonly<Record<string, () => Area>> = { skeleton };
 

@@ -60,7 +60,7 @@ export class Command {
 
   async untilItSays(text: string, withinMs = 120_000): Promise<void> {
     let ended: number | undefined;
-    this.#ended.then((code) => {
+    void this.#ended.then((code) => {
       ended = code;
     });
     await until(

@@ -13,11 +13,14 @@ export function kubectl(kubeconfig: string, args: readonly string[], input?: str
       'kubectl',
       ['--kubeconfig', kubeconfig, ...args],
       { encoding: 'utf8' },
-      (error, stdout, stderr) => {
-        const code = error === null ? 0 : typeof error.code === 'number' ? error.code : 1;
-        resolve({ code, stdout, stderr });
-      },
+      (error, stdout, stderr) => resolve({ code: codeOf(error), stdout, stderr }),
     );
     child.stdin?.end(input ?? '');
   });
+}
+
+/** Node gives the exit status as a number, and the name of the failure when there was no process. */
+function codeOf(error: { readonly code?: number | string | null } | null): number {
+  if (error === null) return 0;
+  return typeof error.code === 'number' ? error.code : 1;
 }

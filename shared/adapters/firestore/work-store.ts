@@ -88,6 +88,7 @@ export class FirestoreWorkStore implements WorkStore {
       .map(({ key }) => key);
   }
 
+  /** After the last call has ended: one that is still under way would end the process with an unhandled rejection. */
   async close(): Promise<void> {
     await this.#connection.close();
   }

@@ -3,8 +3,10 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command, type CommandOptions } from '../../support/command.ts';
+import { kubectl } from '../../support/kubectl.ts';
 import { pathWithout } from '../../support/path-without.ts';
 import type { Claim, ProveContext } from '../claim.ts';
+import type { SharedStack } from '../shared-stack.ts';
 
 interface Mistake {
   readonly what: string;
@@ -15,7 +17,7 @@ interface Mistake {
   readonly says: readonly RegExp[];
 }
 
-export function badInputClaim(): Claim {
+export function badInputClaim(shared: SharedStack): Claim {
   return {
     id: 'bad-input',
     text: 'Bad input gets a clear message and an exit status other than 0, and leaves nothing running',
@@ -90,7 +92,9 @@ export function badInputClaim(): Claim {
       try {
         const wrong: string[] = [];
         for (const mistake of cases) wrong.push(...(await check(mistake, context)));
-        const measured = wrong.length === 0 ? `${cases.length} of ${cases.length} cases` : wrong.join('\n');
+        wrong.push(...(await checkRefusals(shared, context)));
+        const all = cases.length + REFUSED.length;
+        const measured = wrong.length === 0 ? `${all} of ${all} cases` : wrong.join('\n');
         return { measured, ok: wrong.length === 0 };
       } finally {
         blocker.close();
@@ -116,6 +120,25 @@ async function check({ what, args, options, code, says }: Mistake, { say }: Prov
     ...unsaid.map((pattern) => `${what}: does not say ${pattern}: ${ran.output.slice(-600)}`),
     ...left.map((thing) => `${what}: left ${thing}`),
   ];
+}
+
+/** WebApps that the schema refuses, and what the API server says then. */
+const REFUSED = [
+  { spec: '{ image: "nginx:1", replicas: -1 }', says: /spec\.replicas.*greater than or equal to 0/ },
+  { spec: '{ replicas: 1 }', says: /spec\.image: Required value/ },
+  { spec: '{ image: "nginx:1", tlsSecretName: t }', says: /tlsSecretName needs a host/ },
+] as const;
+
+async function checkRefusals(shared: SharedStack, { say }: ProveContext): Promise<readonly string[]> {
+  const { stack } = await shared.get(say);
+  const wrong: string[] = [];
+  for (const { spec, says } of REFUSED) {
+    const yaml = `{ apiVersion: apps.driftless.dev/v1, kind: WebApp, metadata: { name: refused }, spec: ${spec} }`;
+    const { code, stderr } = await kubectl(stack.controlPlane.kubeconfig, ['apply', '-f', '-'], yaml);
+    say(`kubectl apply: ${stderr.trim()}`);
+    if (code !== 1 || !says.test(stderr)) wrong.push(`${spec}: kubectl exits ${code}: ${stderr}`);
+  }
+  return wrong;
 }
 
 function listen(): Promise<{ readonly port: number; close(): void }> {

@@ -1,4 +1,4 @@
-import type { Area } from '../main.ts';
+import type { Area } from '../claim.ts';
 import { SharedStack } from '../shared-stack.ts';
 import { badInputClaim } from './bad-input.ts';
 import { costClaim } from './cost.ts';
@@ -21,7 +21,7 @@ export function skeleton(): Area {
       ...killClaims(shared),
       latencyClaim(shared),
       ...devClaims(),
-      badInputClaim(),
+      badInputClaim(shared),
       testsClaim(),
     ],
     async close() {

@@ -112,9 +112,9 @@ export class ProtocolWorld {
     this.#steps.splice(n % Math.max(1, this.#steps.length), 1)[0]?.go(how);
   }
 
-  /** Lets one worker go some steps while the others wait. */
-  async hurry(n: number): Promise<void> {
-    const worker = this.#steps[0]?.worker;
+  /** Lets the first or the last worker that waits go some steps while the others wait. */
+  async hurry(n: number, who: 'first' | 'last' = 'first'): Promise<void> {
+    const worker = this.#steps.at(who === 'first' ? 0 : -1)?.worker;
     for (let left = n; left > 0; left -= 1) {
       const next = this.#steps.findIndex((step) => step.worker === worker);
       if (next === -1) return;

@@ -31,6 +31,30 @@ const endings = fc.array(fc.constantFrom<EndingKind>('settled', 'settled', 'requ
   maxLength: 6,
 });
 
+/** From the first read of a claim to the reply of its `complete`. */
+const RUN_STEPS = 11;
+
+const CHANGES: readonly (readonly [string, (world: ProtocolWorld) => void])[] = [
+  ['a change of the object', (world) => world.changeObject()],
+  ['a change of the child', (world) => world.changeChild()],
+  ['the deletion of the object', (world) => world.deleteObject()],
+  ['a new object of the same name', (world) => world.recreate()],
+];
+
+const FAULTS: readonly ((world: ProtocolWorld) => void)[] = [
+  (world) => world.crash(0, 'redelivered'),
+  (world) => world.crash(0, 'lost'),
+  (world) => world.step(0, 'fail'),
+];
+
+/** Something changes, and another worker answers for it, while the first one waits. */
+async function meanwhile(world: ProtocolWorld, apply: (world: ProtocolWorld) => void): Promise<void> {
+  apply(world);
+  world.deliver(0);
+  await flush();
+  await world.hurry(50, 'last');
+}
+
 describe('the claim → complete protocol, in any interleaving of workers, crashes, lost replies, expiries and repeats', () => {
   it('I1 and I2: no change is lost, and no worker changes what is another’s', async () => {
     await fc.assert(
@@ -49,7 +73,34 @@ describe('the claim → complete protocol, in any interleaving of workers, crash
           await world.assertConverged();
         },
       ),
-      { numRuns: 2_000 },
+      { numRuns: 1_000 },
     );
   });
+
+  for (const [change, apply] of CHANGES) {
+    it(`I1 and I4: ${change} at any step of a run that suffers any fault at any step is not lost`, async () => {
+      for (const ending of ['settled', 'terminal'] as const) {
+        for (const canRerun of [true, false]) {
+          for (const fault of FAULTS) {
+            for (let changeAt = 0; changeAt <= RUN_STEPS; changeAt += 1) {
+              for (let faultAt = 0; faultAt <= RUN_STEPS; faultAt += 1) {
+                const world = new ProtocolWorld({ endings: [ending], canRerun: [canRerun] });
+                world.recreate();
+                world.deliver(0);
+                await flush();
+                for (let step = 0; step <= RUN_STEPS; step += 1) {
+                  if (step === changeAt) await meanwhile(world, apply);
+                  if (step === faultAt) fault(world);
+                  else world.step(0);
+                  await flush();
+                }
+                await world.settle();
+                await world.assertConverged();
+              }
+            }
+          }
+        }
+      }
+    });
+  }
 });
