@@ -47,7 +47,7 @@ const MAX_TRIGGER_CHARACTERS = 200;
  *
  * @throws {InvalidMessageError} if the key alone is too large, which no name that Kubernetes accepts can cause.
  */
-export function encode({ key, news, uid, generation, trigger }: Doorbell): Encoded {
+export function encode({ key, news, uid, generation, deleted = false, trigger }: Doorbell): Encoded {
   const attributes = {
     'driftless-version': String(WIRE_VERSION),
     cluster: key.cluster,
@@ -60,6 +60,7 @@ export function encode({ key, news, uid, generation, trigger }: Doorbell): Encod
     news: newsOf(news),
     ...(uid === undefined ? {} : { uid }),
     ...(generation === undefined ? {} : { generation }),
+    ...(deleted ? { deleted } : {}),
     trigger: '',
   };
   for (const candidate of [wire, { ...wire, news: { kind: 'unknown' } }]) {
@@ -84,6 +85,7 @@ export function decode(data: string): Doorbell {
     news: decodeNews(objectField(wire, 'news')),
     ...(optionalField(wire, 'uid') === undefined ? {} : { uid: filledTextField(wire, 'uid') }),
     ...(optionalField(wire, 'generation') === undefined ? {} : { generation: countField(wire, 'generation') }),
+    ...(optionalField(wire, 'deleted') === true ? { deleted: true } : {}),
     trigger: textField(wire, 'trigger').slice(0, MAX_TRIGGER_CHARACTERS),
   };
 }

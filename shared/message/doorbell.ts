@@ -13,6 +13,8 @@ export interface Doorbell {
   readonly uid?: string;
   /** The object's `metadata.generation`, when the sender knows it: a new one ends quarantine and backoff. */
   readonly generation?: number;
+  /** The object itself was seen to be deleted: its item is forgotten, also one in quarantine. */
+  readonly deleted?: boolean;
   /** For people: `MODIFIED Deployment default/web`. At most 200 characters. */
   readonly trigger: string;
 }

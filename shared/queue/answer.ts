@@ -71,12 +71,13 @@ function claim(item: WorkItem, doorbell: Doorbell, claimant: Claimant, nowMs: nu
 }
 
 /**
- * Whether the sender knows another object, or another generation of it, than the one that failed.
+ * Whether the sender knows that the object is gone, or another one, or another generation of it, than what failed.
  *
  * A generation below it is a late message; so is a uid that is known to be gone.
  */
 function movedFrom({ uid, seen }: WorkItem, failed: number | null, doorbell: Doorbell): boolean {
   if (doorbell.uid !== undefined && seen.gone.includes(doorbell.uid)) return false;
+  if (doorbell.deleted === true) return true;
   if (doorbell.uid !== undefined && uid !== null && doorbell.uid !== uid) return true;
   return doorbell.generation !== undefined && (failed === null || doorbell.generation > failed);
 }

@@ -3,11 +3,6 @@ import type { Lease, WorkItem } from './work-item.ts';
 /** An item on which somebody works, or worked until they died. */
 export type LeasedItem = WorkItem & { readonly lease: Lease };
 
-/** When the lease may be taken from its holder, in the store's time. */
-export function endOf({ renewTime, leaseDurationMs }: Lease): number {
-  return renewTime + leaseDurationMs;
-}
-
 /** @param nowMs the store's time; the holder's own clock and the contender's decide nothing */
 export function isHeld(lease: Lease, nowMs: number): boolean {
   return nowMs < endOf(lease);
@@ -45,4 +40,9 @@ export function withLease(item: WorkItem, lease: Lease): LeasedItem {
 /** The item with its lease counted from now. */
 export function renewed(item: LeasedItem, nowMs: number): LeasedItem {
   return withLease(item, { ...item.lease, renewTime: nowMs });
+}
+
+/** When the lease may be taken from its holder, in the store's time. */
+function endOf({ renewTime, leaseDurationMs }: Lease): number {
+  return renewTime + leaseDurationMs;
 }

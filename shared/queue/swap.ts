@@ -28,7 +28,8 @@ const LONGEST_PAUSE_MS = 100;
 /**
  * Reads an item, decides, and swaps; whoever loses the race reads and decides again.
  *
- * `decide` is called once per reading and must be pure: a lost race throws its decision away.
+ * `decide` is called once per reading and must be pure: a lost race throws its decision away. Whoever holds the item
+ * gives what they `know` of it, which saves the first read: if it is true no longer, the swap loses.
  *
  * @throws {TransientError} `CONTENDED` after losing ten races in a row; the message comes again
  */
@@ -37,14 +38,14 @@ export async function decideAndSwap<T>(
   decide: (reading: Reading) => Step<T>,
   { store, clock, random }: SwapContext,
   signal: AbortSignal,
+  known?: Reading,
 ): Promise<T> {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
     if (attempt > 0) {
       await clock.sleep(random.fraction() * Math.min(FIRST_PAUSE_MS * 2 ** attempt, LONGEST_PAUSE_MS), signal);
     }
-    const sentAt = clock.monotonic();
-    const reading = await store.read(key, signal);
-    const step = decide({ ...reading, sentAt });
+    const reading = attempt === 0 && known !== undefined ? known : await read(key, { store, clock }, signal);
+    const step = decide(reading);
     switch (step.kind) {
       case 'keep':
         return step.value;
@@ -61,4 +62,13 @@ export async function decideAndSwap<T>(
     }
   }
   throw new TransientError('CONTENDED', `cannot change ${formatItemKey(key)}: lost ${MAX_ATTEMPTS} races in a row`);
+}
+
+async function read(
+  key: ItemKey,
+  { store, clock }: Omit<SwapContext, 'random'>,
+  signal: AbortSignal,
+): Promise<Reading> {
+  const sentAt = clock.monotonic();
+  return { ...(await store.read(key, signal)), sentAt };
 }

@@ -28,6 +28,8 @@ export interface Claim {
   readonly token: number;
   /** Monotonic milliseconds. From here on the holder must not write; the store waits a little longer. */
   readonly validUntil: number;
+  /** By how much the store's time is ahead of our monotonic clock, or a little less: counted from a read of ours. */
+  readonly storeAheadMs: number;
 }
 
 /** `ack`: whether the message may be forgotten now. A claimed one may when the run has been completed. */
@@ -87,9 +89,10 @@ export class WorkQueue {
         switch (decision.kind) {
           case 'claim': {
             const claimed = decision.item;
+            const storeAheadMs = nowMs - sentAt;
             const stored = (revision: Revision): Answered => ({
               kind: 'claimed',
-              claim: claimOf(claimed, revision, sentAt),
+              claim: { ...claimOf(claimed, revision, sentAt), storeAheadMs },
             });
             return { kind: 'write', item: claimed, stored };
           }
@@ -115,12 +118,7 @@ export class WorkQueue {
    * @throws {LeaseLostError} when the token is not ours any more
    */
   async intend(claim: Claim, children: readonly ChildRecord[], signal: AbortSignal): Promise<Claim> {
-    const item = withIntended(claim.item, children);
-    if (item === claim.item) return claim;
-
-    const swap = await this.#swap.store.write(item, claim.revision, signal);
-    if (swap.kind === 'stored') return { ...claim, item, revision: swap.revision };
-    // Most often a doorbell has set the item dirty meanwhile.
+    if (withIntended(claim.item, children) === claim.item) return claim;
     const { validUntil } = claim;
     return this.#change(claim, (held) => ({ item: withIntended(held, children), validUntil }), signal);
   }
@@ -173,12 +171,16 @@ export class WorkQueue {
             return {
               kind: 'write',
               item: completion.item,
-              stored: (revision) => ({ kind: 'rerun', claim: claimOf(completion.item, revision, sentAt) }),
+              stored: (revision) => ({
+                kind: 'rerun',
+                claim: { ...claimOf(completion.item, revision, sentAt), storeAheadMs: claim.storeAheadMs },
+              }),
             };
         }
       },
       this.#swap,
       signal,
+      this.#known(claim),
     );
   }
 
@@ -188,29 +190,36 @@ export class WorkQueue {
   }
 
   /** Changes the item under our token. */
-  async #change(
-    { item: { key, lease }, token }: Claim,
-    next: (held: LeasedItem, reading: Reading) => Held,
-    signal: AbortSignal,
-  ): Promise<Claim> {
+  async #change(claim: Claim, next: (held: LeasedItem, reading: Reading) => Held, signal: AbortSignal): Promise<Claim> {
+    const { key, lease } = claim.item;
     return decideAndSwap(
       key,
       (reading): Step<Claim> => {
         if (!isHolder(reading.item, lease)) {
-          throw new LeaseLostError(`${formatItemKey(key)} is not held under token ${token} any more`);
+          throw new LeaseLostError(`${formatItemKey(key)} is not held under token ${claim.token} any more`);
         }
         const held = next(reading.item, reading);
-        return { kind: 'write', item: held.item, stored: (revision) => ({ ...held, revision, token }) };
+        return { kind: 'write', item: held.item, stored: (revision) => ({ ...claim, ...held, revision }) };
       },
       this.#swap,
       signal,
+      this.#known(claim),
     );
+  }
+
+  /**
+   * The item as its holder last stored it. Nobody else changes it but to leave news, and then the swap loses and it is
+   * read again.
+   */
+  #known({ item, revision, storeAheadMs }: Claim): Reading {
+    const sentAt = this.#swap.clock.monotonic();
+    return { item, revision, nowMs: sentAt + storeAheadMs, sentAt };
   }
 }
 
 type Held = Pick<Claim, 'item' | 'validUntil'>;
 
-function claimOf(item: LeasedItem, revision: Revision, sentAt: number): Claim {
+function claimOf(item: LeasedItem, revision: Revision, sentAt: number): Omit<Claim, 'storeAheadMs'> {
   return { item, revision, token: item.lease.token, validUntil: validity(item, sentAt) };
 }
 

@@ -37,8 +37,9 @@ export async function reconcileOnce(delivery: Delivery, runtime: Runtime, signal
     return { kind: answer.kind, ack: answer.kind !== 'redelivered' };
   }
 
+  const rerunUntil = runtime.clock.monotonic() + target.controller.timeoutMs / 2;
   let claim: Claim | undefined = answer.claim;
-  while (claim !== undefined) claim = await runClaim(claim, delivery, target, runtime, signal);
+  while (claim !== undefined) claim = await runClaim({ claim, delivery, target, rerunUntil }, runtime, signal);
   return { kind: 'reconciled', ack: true };
 }
 
@@ -47,17 +48,20 @@ interface Target {
   readonly cluster: Cluster;
 }
 
-/** One run under one claim. Returns the claim again when news arrived meanwhile and must be looked at at once. */
-async function runClaim(
-  claim: Claim,
-  delivery: Delivery,
-  { controller, cluster }: Target,
-  runtime: Runtime,
-  signal: AbortSignal,
-): Promise<Claim | undefined> {
+interface Run {
+  readonly claim: Claim;
+  readonly delivery: Delivery;
+  readonly target: Target;
+  /** Monotonic milliseconds; news after this waits for another delivery, so that no object keeps an instance for ever. */
+  readonly rerunUntil: number;
+}
+
+/** One run under one claim. Returns the next claim when news arrived meanwhile and must be looked at at once. */
+async function runClaim(run: Run, runtime: Runtime, signal: AbortSignal): Promise<Claim | undefined> {
+  const { claim, delivery, target, rerunUntil } = run;
+  const { controller, cluster } = target;
   const { queue, clock, publisher, log } = runtime;
   const { doorbell } = delivery;
-  const started = clock.monotonic();
   const lease = new LeaseKeeper(queue, clock, claim, signal);
   const attempted = await attempt({ controller, cluster, lease, trigger: doorbell.trigger, runtime });
   const held = await lease.stop();
@@ -65,7 +69,7 @@ async function runClaim(
     log.warn('run abandoned', { ...fieldsOf(delivery), token: claim.token, error: messageOf(lease.signal.reason) });
     lease.signal.throwIfAborted();
   }
-  const canRerun = clock.monotonic() - started < controller.timeoutMs / 2;
+  const canRerun = clock.monotonic() < rerunUntil;
   const completed = await queue.complete(held, attempted.report, { canRerun }, signal);
   log[attempted.error === undefined ? 'info' : 'warn']('run finished', {
     ...fieldsOf(delivery),

@@ -113,6 +113,7 @@ export function merge(earlier: Ring, later: Ring): Ring {
   const recreated = a.uid !== undefined && b.uid !== undefined && a.uid !== b.uid;
   const uid = b.uid ?? a.uid;
   const generation = recreated ? b.generation : greatest(a.generation, b.generation);
+  const deleted = b.deleted === true || (a.deleted === true && !recreated);
   const telling = earlier.topic === 'changes' && later.topic === 'background' ? a : b;
   return {
     topic: telling === a ? earlier.topic : later.topic,
@@ -121,6 +122,7 @@ export function merge(earlier: Ring, later: Ring): Ring {
       news: recreated ? { kind: 'unknown' } : mergeNews(a.news, b.news),
       ...(uid === undefined ? {} : { uid }),
       ...(generation === undefined ? {} : { generation }),
+      ...(deleted ? { deleted } : {}),
       trigger: telling.trigger,
     },
   };

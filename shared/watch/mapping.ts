@@ -80,7 +80,12 @@ function primaryRings(world: World, watcher: Watcher, change: Change): readonly 
   const news = primaryNews(world, watcher, change);
   if (news === undefined) return [];
   const entry = entryIn(change);
-  const doorbell = { ...addressOf(world, watcher, entry), news, trigger: describe(watcher.kind, change) };
+  const doorbell = {
+    ...addressOf(world, watcher, entry),
+    news,
+    ...(change.kind === 'deleted' ? { deleted: true } : {}),
+    trigger: describe(watcher.kind, change),
+  };
   return [{ topic: 'changes', doorbell }];
 }
 

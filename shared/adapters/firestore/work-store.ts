@@ -22,7 +22,7 @@ export function openFirestoreWorkStore({ clusters, random, ...connection }: Fire
  *
  * Needs the composite index (shard, wakeAt) on `items`; every other field should be exempt from indexing.
  */
-export class FirestoreWorkStore implements WorkStore {
+class FirestoreWorkStore implements WorkStore {
   readonly #connection: Connection;
   readonly #clusters: readonly string[];
   readonly #random: Random;

@@ -1,4 +1,5 @@
 import type { RequestOptions } from 'node:https';
+import { isDeepStrictEqual } from 'node:util';
 import type { KubeConfig } from '@kubernetes/client-node';
 import { ConfigError, messageOf, TransientError } from '../../errors.ts';
 
@@ -67,8 +68,11 @@ class KubeConfigCredentials implements Credentials {
   }
 
   async renewed(refused: Access): Promise<Access> {
-    const known = await this.#access;
-    if (known !== undefined && known !== refused) return known;
+    const asked = this.#access;
+    const known = await asked;
+    if (known !== undefined && !isDeepStrictEqual(known, refused)) return known;
+    // Somebody else who was refused has begun to read meanwhile.
+    if (this.#access !== undefined && this.#access !== asked) return await this.#access;
     // A new KubeConfig: the old one holds a token file's content for a minute, and an exec plugin's token until it expires.
     this.#config = undefined;
     return await this.#read();

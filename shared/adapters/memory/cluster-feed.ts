@@ -36,9 +36,12 @@ export class ClusterFeed {
     this.#wake();
   }
 
-  /** Events of a kind after `version`, until the feed ends them. */
-  async *follow(kind: Kind, version: number, signal: AbortSignal): AsyncIterable<WatchEvent> {
-    const epoch = this.#epoch;
+  /** Events of a kind after `version`, until the feed ends them: from now on, whenever the first one is read. */
+  follow(kind: Kind, version: number, signal: AbortSignal): AsyncIterable<WatchEvent> {
+    return this.#follow(kind, version, this.#epoch, signal);
+  }
+
+  async *#follow(kind: Kind, version: number, epoch: number, signal: AbortSignal): AsyncIterable<WatchEvent> {
     const groupKind = formatGroupKind(kind);
     for (let at = version; epoch === this.#epoch; ) {
       if (at < this.#forgotten) {

@@ -121,13 +121,17 @@ export class MemoryCluster implements Cluster, MetadataSource {
   }
 
   async *watch(kind: Kind, start: WatchStart, signal: AbortSignal): AsyncIterable<WatchEvent> {
-    const { items, version } = await this.#call('watch', formatGroupKind(kind), signal, () => ({
-      items: start.from === 'list' ? this.#store.all(kind).map(watchedMetaOf) : [],
-      version: start.from === 'list' ? this.#store.version : Number(start.resourceVersion),
-    }));
-    for (const meta of items) yield { type: 'ADDED', meta };
-    if (start.from === 'list') yield { type: 'BOOKMARK', resourceVersion: String(version), initialEventsEnd: true };
-    yield* this.#feed.follow(kind, version, signal);
+    const { initial, rest } = await this.#call('watch', formatGroupKind(kind), signal, () => {
+      if (start.from === 'version') {
+        return { initial: [], rest: this.#feed.follow(kind, Number(start.resourceVersion), signal) };
+      }
+      const { version } = this.#store;
+      const added = this.#store.all(kind).map((entry): WatchEvent => ({ type: 'ADDED', meta: watchedMetaOf(entry) }));
+      const end: WatchEvent = { type: 'BOOKMARK', resourceVersion: String(version), initialEventsEnd: true };
+      return { initial: [...added, end], rest: this.#feed.follow(kind, version, signal) };
+    });
+    yield* initial;
+    yield* rest;
   }
 
   /** All objects, for assertions. */

@@ -12,7 +12,7 @@ describe('the system clock', () => {
     assert.ok(clock.monotonic() - start >= 20);
   });
 
-  it('sleeps longer than a timer can, instead of not at all', async (t) => {
+  it('sleeps longer than a timer can, instead of not at all', async () => {
     const clock = new SystemClock();
     const stop = new AbortController();
     let woke = false;
@@ -21,7 +21,7 @@ describe('the system clock', () => {
     assert.equal(woke, false);
     stop.abort(new Error('enough'));
     await assert.rejects(sleeping, { message: 'enough' });
-    t.assert.ok(woke);
+    assert.equal(woke, true);
   });
 
   it('wakes with the reason of an abort, also of one that came first', async () => {

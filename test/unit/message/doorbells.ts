@@ -39,6 +39,7 @@ export function anyDoorbell(): fc.Arbitrary<Doorbell> {
       news: anyNews(),
       uid: fc.uuid(),
       generation: fc.maxSafeNat(),
+      deleted: fc.constant(true),
       trigger: fc.string({ unit: 'binary', maxLength: 300, size: 'max' }),
     },
     { requiredKeys: ['key', 'news', 'trigger'], noNullPrototype: true },

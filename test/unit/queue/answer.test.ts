@@ -186,6 +186,12 @@ describe('a doorbell for an item in quarantine', () => {
       'quarantined',
     ],
     ['R13: ends with a new generation', doorbell(news('a@10'), { uid: 'a', generation: 5 }), 'claim'],
+    ['ends when the object is deleted', doorbell(news('a@12'), { uid: 'a', deleted: true }), 'claim'],
+    [
+      'stays for the late end of an object that is gone',
+      doorbell(news('old@9'), { uid: 'old', deleted: true }),
+      'quarantined',
+    ],
     ['ends when the object is recreated', doorbell(news('new@11'), { uid: 'new', generation: 1 }), 'claim'],
   ] as const) {
     it(claim, () => {

@@ -74,7 +74,7 @@ export class ProtocolWorld {
     if (this.#object === undefined) return;
     const last = { uid: this.#object.uid, resourceVersion: this.#next() };
     this.#object = this.#child = undefined;
-    this.ring({ kind: 'versions', versions: [last] }, { uid: last.uid });
+    this.ring({ kind: 'versions', versions: [last] }, { uid: last.uid, deleted: true });
   }
 
   recreate(): void {
@@ -159,8 +159,7 @@ export class ProtocolWorld {
     const { item } = await this.#store.read(itemKey(), NEVER);
     assert.equal(item?.lease ?? null, null);
     if (this.#object === undefined) {
-      // No doorbell tells a deletion from a change, so quarantine drops both; the audit finds such an item.
-      assert(item === undefined || item.quarantine !== null, 'the object is gone, its item is not');
+      assert(item === undefined, 'the object is gone, its item is not');
       return;
     }
     assert(item !== undefined, 'the object exists, its item does not');
@@ -184,6 +183,7 @@ export class ProtocolWorld {
     const store = new SteppedStore(this.#guarded, worker, (who) => this.#stop(who));
     const queue = new WorkQueue({
       store,
+      // A monotonic clock that stands still is the worst that a suspended machine can have.
       clock: { now: () => 0, monotonic: () => 0, sleep: async () => undefined },
       random: { fraction: () => 0, id: () => worker.id },
       holderIdentity: 'worker',

@@ -90,6 +90,7 @@ describe("mapping: an object's own changes", () => {
       key,
       uid: 'uid-w',
       news: { kind: 'versions', versions: [{ uid: 'uid-w', resourceVersion: '12' }] },
+      deleted: true,
       trigger: 'DELETED Widget default/w',
     });
 
