@@ -32,7 +32,7 @@ export interface PublishedMessage extends Encoded {
 }
 
 /** The major version of the schema. A field may be added within it; a changed meaning needs the next one. */
-export const WIRE_VERSION = 1;
+const WIRE_VERSION = 1;
 
 /** Pub/Sub bills at least 1,000 bytes for a request, so staying below costs nothing and batches well. */
 export const MAX_DATA_BYTES = 1024;

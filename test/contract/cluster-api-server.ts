@@ -1,5 +1,5 @@
 import { createGuard } from '../../shared/adapters/cockatiel/guard.ts';
-import { KubernetesCluster } from '../../shared/adapters/kubernetes/cluster.ts';
+import { connectKubernetes } from '../../shared/adapters/kubernetes/connect.ts';
 import { loadCredentials } from '../../shared/adapters/kubernetes/credentials.ts';
 import { objectPath } from '../../shared/adapters/kubernetes/paths.ts';
 import { createTransport, type Transport } from '../../shared/adapters/kubernetes/transport.ts';
@@ -8,6 +8,7 @@ import { formatRef, type ObjectKey } from '../../shared/kube/key.ts';
 import type { Kind } from '../../shared/kube/kind.ts';
 import type { KubeObject } from '../../shared/kube/object.ts';
 import type { Cluster } from '../../shared/ports/cluster.ts';
+import type { MetadataSource } from '../../shared/ports/metadata-source.ts';
 import type { Gizmo } from './cluster-contract.ts';
 
 /** Names the kubeconfig of an administrator of a cluster that tests may litter. */
@@ -18,8 +19,8 @@ export const NO_API_SERVER: string | undefined =
 
 /** A real API server, with a kind and namespaces of this process's own. */
 export interface ApiServer {
-  readonly transport: Transport;
   readonly cluster: Cluster;
+  readonly metadata: MetadataSource;
   readonly gizmos: Kind<Gizmo>;
   namespace(): Promise<string>;
   /** A merge patch as another client sends it. */
@@ -38,12 +39,13 @@ const CustomResourceDefinition: Kind = {
 const Namespace: Kind = { group: '', version: 'v1', kind: 'Namespace', plural: 'namespaces', namespaced: false };
 
 export async function openApiServer(): Promise<ApiServer> {
-  const transport = createTransport({
-    credentials: loadCredentials({ kind: 'kubeconfig', path: KUBECONFIG ?? '' }),
-    guard: createGuard({ name: 'API server', timeoutMs: 10_000, retry: { maxAttempts: 3, maxDelayMs: 1_000 } }),
-  });
-  const cluster = new KubernetesCluster(transport);
-  const suffix = new SystemRandom().id().slice(0, 8);
+  const source = { kind: 'kubeconfig', path: KUBECONFIG ?? '' } as const;
+  const guard = createGuard({ name: 'API server', timeoutMs: 10_000, retry: { maxAttempts: 3, maxDelayMs: 1_000 } });
+  const random = new SystemRandom();
+  const { cluster, metadata, close } = connectKubernetes({ credentials: source, guard, random });
+  /** What other clients do, over connections of its own. */
+  const others = createTransport({ credentials: loadCredentials(source), guard });
+  const suffix = random.id().slice(0, 8);
   const made: { readonly kind: Kind; readonly name: string }[] = [];
   const signal = () => AbortSignal.timeout(20_000);
 
@@ -60,11 +62,11 @@ export async function openApiServer(): Promise<ApiServer> {
     namespaced: true,
   };
   await make(CustomResourceDefinition, crdOf(gizmos));
-  await served(transport, gizmos, signal());
+  await served(others, gizmos, signal());
 
   return {
-    transport,
     cluster,
+    metadata,
     gizmos,
     async namespace() {
       const name = `contract-${suffix}-${made.length}`;
@@ -72,7 +74,7 @@ export async function openApiServer(): Promise<ApiServer> {
       return name;
     },
     async patch(kind, key, manager, patch) {
-      await transport.call(
+      await others.call(
         {
           method: 'PATCH',
           path: objectPath(kind, key, 'status' in patch ? 'status' : undefined),
@@ -89,7 +91,7 @@ export async function openApiServer(): Promise<ApiServer> {
         const object = await cluster.get(kind, { namespace: '', name }, signal());
         if (object !== undefined) await cluster.delete(kind, object, signal());
       }
-      await transport.close();
+      await Promise.all([close(), others.close()]);
     },
   };
 }

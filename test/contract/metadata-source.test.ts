@@ -1,6 +1,7 @@
-import { KubernetesMetadataSource } from '../../shared/adapters/kubernetes/metadata-source.ts';
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
 import { MemoryCluster } from '../../shared/adapters/memory/cluster.ts';
-import { SystemRandom } from '../../shared/adapters/system/random.ts';
+import { ApiError } from '../../shared/kube/api-error.ts';
 import { NO_API_SERVER, openApiServer } from './cluster-api-server.ts';
 import { metadataSourceContract } from './metadata-source-contract.ts';
 
@@ -20,13 +21,27 @@ metadataSourceContract(
   async () => {
     const server = await openApiServer();
     return {
-      source: new KubernetesMetadataSource({ transport: server.transport, random: new SystemRandom() }),
+      source: server.metadata,
       cluster: server.cluster,
       kind: server.gizmos,
-      absent: { ...server.gizmos, plural: 'gadgets', kind: 'Gadget' },
       namespace: () => server.namespace(),
       close: () => server.close(),
     };
   },
   NO_API_SERVER,
 );
+
+describe('a kind that an API server does not know', () => {
+  it('is not found, by lists and by watches', { skip: NO_API_SERVER ?? false }, async (t) => {
+    const server = await openApiServer();
+    t.after(() => server.close());
+    const absent = { ...server.gizmos, kind: 'Gadget', plural: 'gadgets' };
+    const signal = AbortSignal.timeout(20_000);
+    const isNotFound = (error: unknown) => error instanceof ApiError && error.status.code === 404;
+    await assert.rejects(server.metadata.list(absent, signal), isNotFound);
+    await assert.rejects(
+      server.metadata.watch(absent, { from: 'list' }, signal)[Symbol.asyncIterator]().next(),
+      isNotFound,
+    );
+  });
+});

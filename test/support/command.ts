@@ -87,7 +87,9 @@ export class Command {
     const processes = readdirSync('/proc')
       .filter((name) => /^\d+$/.test(name))
       .flatMap((pid) => this.#ours(pid));
-    return [...processes, ...readdirSync(this.#marker).map((file) => `file ${file}`)];
+    // npm keeps a cache of its own compiled code where temporary files are.
+    const files = readdirSync(this.#marker).filter((file) => file !== 'node-compile-cache');
+    return [...processes, ...files.map((file) => `file ${file}`)];
   }
 
   /** What it has left behind once that stops getting less, at the latest after `withinMs`. */

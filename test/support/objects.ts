@@ -38,7 +38,7 @@ export function configMap(name: string, data: Record<string, string>, meta: Part
 }
 
 export const ConfigMap: Kind = { group: '', version: 'v1', kind: 'ConfigMap', plural: 'configmaps', namespaced: true };
-export const ClusterRole: Kind = {
+const ClusterRole: Kind = {
   group: 'rbac.authorization.k8s.io',
   version: 'v1',
   kind: 'ClusterRole',

@@ -1,16 +1,14 @@
 import { readdir, rm } from 'node:fs/promises';
-import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import type { Environment } from '../../../shared/adapters/zod/environment.ts';
+import { cacheRoot } from '../cache-root.ts';
 import { identityOf, isAlive } from './process-identity.ts';
 import type { Release } from './release.ts';
 
 /** Where the binaries of a release are kept. Filled by one rename, so it holds all of them or does not exist. */
 export function cachePath(environment: Environment, { kubernetes, etcd }: Release): string {
-  const { DRIFTLESS_CACHE_DIR, XDG_CACHE_HOME, HOME } = environment;
-  const root = DRIFTLESS_CACHE_DIR || join(XDG_CACHE_HOME || join(HOME || homedir(), '.cache'), 'driftless');
   const name = `kubernetes-${kubernetes}_etcd-${etcd}_${process.platform}-${process.arch}`;
-  return join(root, 'control-plane', name);
+  return join(cacheRoot(environment), 'control-plane', name);
 }
 
 /** Beside the cache, so that the last step is a rename; named after this process, so that others know whose it is. */

@@ -1,3 +1,4 @@
+import { WebApp } from '../../../functions/controllers/webapp/kind.ts';
 import { Deployment, Service } from '../../../shared/kube/builtin.ts';
 import { until } from '../../support/until.ts';
 import type { Claim } from '../claim.ts';
@@ -68,7 +69,7 @@ function killForwarder(shared: SharedStack): Claim {
         webApps.delete(Service, 'child-deleted'),
         scale(stack.admin.cluster, webApps.namespace, 'child-edited', 5),
         webApps.apply('created'),
-        webApps.delete((await import('../../../functions/controllers/webapp/kind.ts')).WebApp, 'object-deleted'),
+        webApps.delete(WebApp, 'object-deleted'),
       ]);
       const away = performance.now() - killedAt;
       const right = [

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { findBinaries } from '../../infra/local/control-plane/find-binaries.ts';
+import { Command } from '../support/command.ts';
+
+const { misses, binaries } = await findBinaries({ environment: process.env });
+const skip =
+  binaries === undefined && `no control plane: ${misses.map(({ way, reason }) => `${way} ${reason}`).join(', ')}`;
+
+const directory = mkdtempSync(join(tmpdir(), 'demo-test-'));
+after(() => rmSync(directory, { recursive: true, force: true }));
+
+describe('npm run demo', () => {
+  it('R60: tells the whole story on real parts, writes the facts, exits 0 and leaves nothing behind', {
+    skip,
+  }, async () => {
+    const facts = join(directory, 'facts.json');
+    const demo = new Command('npm', ['run', 'demo', '--', '--json', facts]);
+    const code = await demo.ended;
+    assert.equal(code, 0, demo.output.slice(-3000));
+    assert.deepEqual(demo.leftovers(), []);
+    demo.forget();
+
+    const { ok, steps } = JSON.parse(readFileSync(facts, 'utf8')) as { ok: boolean; steps: { name: string }[] };
+    assert.equal(ok, true);
+    assert.deepEqual(
+      steps.map(({ name }) => name),
+      [
+        'created, until Ready',
+        'Service deleted, until repaired',
+        'image changed, until rolled out',
+        'deleted, until cleaned up',
+      ],
+    );
+    // The way of an event, as a person reads it.
+    assert.match(demo.output, /watch +ADDED WebApp default\/shop → message \d+ to changes/);
+    assert.match(demo.output, /claim +token \d+ for message \d+ \(ADDED WebApp default\/shop\)/);
+    assert.match(demo.output, /call +create Deployment\.apps default\/shop/);
+    assert.match(demo.output, /spec\.template\.spec\.containers\[name=web\]\.image: nginx:1\.27 → nginx:1\.29/);
+    assert.match(demo.output, /status +WebApp\.apps\.driftless\.dev default\/shop/);
+    assert.match(demo.output, /then forgotten: the object is gone/);
+  });
+
+  it('a port that is taken is named, with the setting that chose it, and nothing is started', { skip }, async () => {
+    const { createServer } = await import('node:net');
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const address = server.address();
+    assert.ok(typeof address === 'object' && address !== null);
+    const demo = new Command('npm', ['run', 'demo', '--', '--api-port', String(address.port)]);
+    assert.equal(await demo.ended, 2);
+    server.close();
+    assert.match(demo.output, new RegExp(`error PORT_TAKEN: port ${address.port} \\(chosen by --api-port\\) is taken`));
+    assert.deepEqual(demo.leftovers(), []);
+    demo.forget();
+  });
+});
