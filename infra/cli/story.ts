@@ -16,7 +16,8 @@ const Published = z.object({
 
 const Answered = z.object({ message: z.literal('doorbell answered'), trigger: z.string(), decision: z.string() });
 
-const Field = z.object({ path: z.string(), have: z.unknown(), want: z.unknown() });
+// What is undefined does not stand in JSON.
+const Field = z.object({ path: z.string(), have: z.unknown().optional(), want: z.unknown().optional() });
 const Write = z.object({
   verb: z.enum(['create', 'apply', 'delete', 'status']),
   object: z.string(),

@@ -10,6 +10,9 @@ const { misses, binaries } = await findBinaries({ environment: process.env });
 const skip =
   binaries === undefined && `no control plane: ${misses.map(({ way, reason }) => `${way} ${reason}`).join(', ')}`;
 
+// The stack starts emulators of its own; those of the test run belong to other tests.
+const env = { PUBSUB_EMULATOR_HOST: undefined, FIRESTORE_EMULATOR_HOST: undefined };
+
 const directory = mkdtempSync(join(tmpdir(), 'demo-test-'));
 after(() => rmSync(directory, { recursive: true, force: true }));
 
@@ -18,7 +21,7 @@ describe('npm run demo', () => {
     skip,
   }, async () => {
     const facts = join(directory, 'facts.json');
-    const demo = new Command('npm', ['run', 'demo', '--', '--json', facts]);
+    const demo = new Command('npm', ['run', 'demo', '--', '--json', facts], { env });
     const code = await demo.ended;
     assert.equal(code, 0, demo.output.slice(-3000));
     assert.deepEqual(demo.leftovers(), []);

@@ -28,7 +28,8 @@ export class SharedStack {
 
 async function start(say: (text: string) => void): Promise<Proving> {
   const stack = await startStack({
-    environment: process.env,
+    // Emulators of its own, whatever the caller uses.
+    environment: { ...process.env, PUBSUB_EMULATOR_HOST: undefined, FIRESTORE_EMULATOR_HOST: undefined },
     requireEmulators: true,
     onEvent: (event) => {
       if (event.kind === 'note') say(event.text);

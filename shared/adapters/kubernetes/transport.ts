@@ -68,7 +68,7 @@ export function createTransport({ credentials, guard, streamIdleMs = 80_000 }: T
     call: (request, caller) =>
       guard(async (signal) => {
         const response = await ask(credentials, pool, request, 'calls', signal);
-        const text = await reading(request, signal, () => response.body.text());
+        const text = await translating(request, signal, () => response.body.text());
         return { code: response.statusCode, body: parsed(request, text) };
       }, caller),
 
@@ -92,12 +92,12 @@ async function ask(credentials: Credentials, pool: AgentPool, request: ApiReques
   if (response.statusCode === 401) {
     const renewed = await credentials.renewed(access);
     if (!isDeepStrictEqual(renewed, access)) {
-      await reading(request, signal, () => response.body.dump());
+      await translating(request, signal, () => response.body.dump());
       response = await sendAs(renewed, pool, request, lane, signal);
     }
   }
   if (response.statusCode < 200 || response.statusCode > 299) {
-    const text = await reading(request, signal, () => startOf(response.body));
+    const text = await translating(request, signal, () => startOf(response.body));
     throw apiErrorOf(request.what, statusOfResponse(response.statusCode, response.headers, text));
   }
   return response;
@@ -105,7 +105,7 @@ async function ask(credentials: Credentials, pool: AgentPool, request: ApiReques
 
 async function sendAs(access: Access, pool: AgentPool, request: ApiRequest, lane: Lane, signal: AbortSignal) {
   const { method, path, query, body, accept = 'application/json', contentType } = request;
-  return await reading(request, signal, () =>
+  return await translating(request, signal, () =>
     send(`${access.origin}${access.basePath}${path}`, {
       dispatcher: pool.for(access)[lane],
       method,
@@ -122,7 +122,7 @@ async function sendAs(access: Access, pool: AgentPool, request: ApiRequest, lane
   );
 }
 
-async function reading<T>(request: ApiRequest, signal: AbortSignal, io: () => Promise<T>): Promise<T> {
+async function translating<T>(request: ApiRequest, signal: AbortSignal, io: () => Promise<T>): Promise<T> {
   try {
     return await io();
   } catch (error) {
@@ -154,7 +154,8 @@ async function startOf(body: Dispatcher.ResponseData['body']): Promise<string> {
 function parsed(request: ApiRequest, text: string): unknown {
   try {
     return JSON.parse(text);
-  } catch (cause) {
-    throw new TransientError('API_CORRUPT', `cannot ${request.what}: the answer is not JSON`, { cause });
+  } catch {
+    // No cause: the parser's message quotes the text, which may be a Secret's.
+    throw new TransientError('API_CORRUPT', `cannot ${request.what}: the answer is not JSON`);
   }
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { IncomingHttpHeaders } from 'node:http';
 import { describe, it, type TestContext } from 'node:test';
+import { inspect } from 'node:util';
 import { objectPath } from '../../../shared/adapters/kubernetes/paths.ts';
 import type { ApiRequest, Transport } from '../../../shared/adapters/kubernetes/transport.ts';
 import { OperatorError, TerminalError } from '../../../shared/errors.ts';
@@ -122,6 +123,12 @@ describe('the Kubernetes transport', () => {
     const gone = await fakeApiServer({ answers: [] });
     await gone.close();
     await assert.rejects(gone.transport.call(READ, signal()), hasCode('API_UNREACHABLE'));
+  });
+
+  it('R73: an answer that cannot be read is not quoted in the error', async (t) => {
+    const { transport } = await serve(t, { answers: [answer(200, '{"data":{"password":hunter2}}')] });
+    const error = await transport.call(READ, signal()).catch((e: unknown) => e);
+    assert.equal(inspect(error).includes('hunter2'), false);
   });
 
   it('an abort ends a call at once, with its reason', async (t) => {
