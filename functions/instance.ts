@@ -17,7 +17,8 @@ export interface Instance {
  * libraries load while the instance is starting anyway. Ends the process with 2 when the settings are wrong.
  */
 export function startInstance(): Instance {
-  const { runtime, close } = buildRuntime(configOrExit());
+  const { runtime, prepare, close } = buildRuntime(configOrExit());
+  prepare().catch((error: unknown) => runtime.log.warn('not prepared; the first request tries again', { error }));
   let requests: Requests | undefined;
   return {
     runtime,

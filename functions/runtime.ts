@@ -17,6 +17,8 @@ import { controllers } from './controllers/index.ts';
 
 export interface BuiltRuntime {
   readonly runtime: Runtime;
+  /** Loads the libraries that the first request would wait for, all at once. */
+  prepare(): Promise<void>;
   /** Sends what is buffered, and ends connections. */
   close(): Promise<void>;
 }
@@ -57,13 +59,16 @@ export function buildRuntime(config: FunctionsConfig): BuiltRuntime {
       random,
       log,
     },
+    async prepare() {
+      await Promise.all([kubernetes.prepare(), store.prepare?.()]);
+    },
     async close() {
       await Promise.all([publisher.close(), kubernetes.close(), store.close()]);
     },
   };
 }
 
-function openStore(config: FunctionsConfig, random: Random): WorkStore & { close(): Promise<void> } {
+function openStore(config: FunctionsConfig, random: Random): ClosableStore {
   const { DRIFTLESS_EMBEDDED_URL: url, DRIFTLESS_CLUSTER: cluster } = config;
   if (url !== undefined) return new EmbeddedWorkStore({ url });
   return openFirestoreWorkStore({
@@ -79,6 +84,11 @@ function openStore(config: FunctionsConfig, random: Random): WorkStore & { close
       bulkhead: { concurrency: 128, queue: 1_000 },
     }),
   });
+}
+
+interface ClosableStore extends WorkStore {
+  prepare?(): Promise<void>;
+  close(): Promise<void>;
 }
 
 function openPublisher(config: FunctionsConfig): Publisher {

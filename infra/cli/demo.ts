@@ -7,8 +7,8 @@ import { DEMO_STEPS, type DemoStep, demoWorld } from './demo-steps.ts';
 import { listenForInterrupt } from './interrupt.ts';
 import { parsePort } from './options.ts';
 import { STDOUT, seconds, showProgress, type Terminal } from './progress.ts';
-import { Story } from './story.ts';
-import { StepTimeoutError } from './until.ts';
+import { isStory, Story } from './story.ts';
+import { StepTimeoutError, until } from './until.ts';
 
 interface DemoOptions {
   readonly json?: string;
@@ -83,8 +83,10 @@ async function runStory(stack: Stack, { keep }: DemoOptions, signal: AbortSignal
   const world = demoWorld(stack.admin.cluster, signal);
   const told: { readonly name: string; readonly ms: number }[] = [];
   const story = new Story();
+  let lastHeard = performance.now();
   const stopStory = stack.supervisor.onLine((_part, line) => {
     for (const text of story.hear(line)) terminal.line(text);
+    if (isStory(line)) lastHeard = performance.now();
   });
   for (const step of DEMO_STEPS) {
     if (keep && step.endsTheStory) continue;
@@ -98,12 +100,18 @@ async function runStory(stack: Stack, { keep }: DemoOptions, signal: AbortSignal
       throw await explained(error, step, stack);
     }
     const ms = Math.round(performance.now() - acted);
+    // What a step still causes belongs under its title.
+    await until('the parts are quiet', signal, async () => performance.now() - lastHeard > QUIET_MS);
+    for (const text of story.rest()) terminal.line(text);
     told.push({ name: step.name, ms });
     terminal.line(`${pc.green('✔')} ${step.done} ${pc.dim(`(${ms} ms, asked in ${Math.round(acted - began)} ms)`)}`);
   }
   stopStory();
   return told;
 }
+
+/** A step is told when nothing has happened for so long. */
+const QUIET_MS = 300;
 
 /** Rejects when a part that nothing works without ends. */
 async function failure(stack: Stack): Promise<never> {

@@ -40,6 +40,11 @@ const Finished = z.object({
 
 const Line = z.discriminatedUnion('message', [Published, Answered, Finished]);
 
+/** Whether a log line of a part belongs to the story. */
+export function isStory(logLine: string): boolean {
+  return Line.safeParse(parseJson(logLine)).success;
+}
+
 /**
  * Turns log lines into lines for people.
  *
@@ -58,10 +63,11 @@ export class Story {
       this.#answers.set(line.decision, (this.#answers.get(line.decision) ?? 0) + 1);
       return [];
     }
-    return [...this.#flush(), ...tell(line)];
+    return [...this.rest(), ...tell(line)];
   }
 
-  #flush(): readonly string[] {
+  /** What was counted and not told yet. */
+  rest(): readonly string[] {
     const told = [...this.#answers].map(([decision, n]) => `${n} × ${ANSWERS[decision] ?? decision}`);
     this.#answers.clear();
     return told.length === 0 ? [] : [`${label('answer', pc.dim)} ${told.join(', ')}`];

@@ -8,7 +8,7 @@ import { controllers } from '../../functions/controllers/index.ts';
 import { createGuard } from '../../shared/adapters/cockatiel/guard.ts';
 import { EmbeddedPublisher } from '../../shared/adapters/embedded/publisher.ts';
 import { connectKubernetes } from '../../shared/adapters/kubernetes/connect.ts';
-import { type CredentialSource, loadCredentials } from '../../shared/adapters/kubernetes/credentials.ts';
+import type { CredentialSource } from '../../shared/adapters/kubernetes/credentials.ts';
 import { createLogger } from '../../shared/adapters/pino/logger.ts';
 import { PubSubPublisher } from '../../shared/adapters/pubsub/publisher.ts';
 import { SystemClock } from '../../shared/adapters/system/clock.ts';
@@ -49,15 +49,14 @@ async function forward(config: ForwarderConfig, logger: Logger): Promise<void> {
   const [clock, random] = [new SystemClock(), new SystemRandom()];
   const credentials: CredentialSource =
     config.KUBECONFIG === undefined ? { kind: 'inCluster' } : { kind: 'kubeconfig', path: config.KUBECONFIG };
-  // Credentials that cannot be read now never will be; without this look the watches would wait for them.
-  await loadCredentials(credentials).current();
-
   const kubernetes = connectKubernetes({
     credentials,
     guard: createGuard({ name: 'API server', timeoutMs: 60_000, bulkhead: { concurrency: 8, queue: 1_000 } }),
     random,
   });
+  // Credentials that cannot be read now never will be; without this look the watches would wait for them.
   const publisher = createPublisher(config);
+  await Promise.all([kubernetes.prepare(), publisher.prepare?.()]);
   const forwarder = new Forwarder({
     cluster: config.DRIFTLESS_CLUSTER,
     controllers,
@@ -83,7 +82,7 @@ async function forward(config: ForwarderConfig, logger: Logger): Promise<void> {
   logger.info('stopped', { published: forwarder.stats().doorbells.published });
 }
 
-function createPublisher(config: ForwarderConfig): Publisher {
+function createPublisher(config: ForwarderConfig): Publisher & { prepare?(): Promise<void> } {
   const { DRIFTLESS_EMBEDDED_URL: url, PUBSUB_EMULATOR_HOST: emulatorHost } = config;
   if (url !== undefined) return new EmbeddedPublisher({ url });
   return new PubSubPublisher({

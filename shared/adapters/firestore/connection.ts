@@ -48,6 +48,11 @@ export class Connection {
     }, caller);
   }
 
+  /** Loads the library, so that the first call need not. */
+  async prepare(): Promise<void> {
+    await this.#connect();
+  }
+
   async close(): Promise<void> {
     const client = await this.#client;
     await client?.db.terminate();

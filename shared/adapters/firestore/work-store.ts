@@ -89,6 +89,11 @@ class FirestoreWorkStore implements WorkStore {
   }
 
   /** After the last call has ended: one that is still under way would end the process with an unhandled rejection. */
+  /** Loads the library, so that the first call need not. */
+  prepare(): Promise<void> {
+    return this.#connection.prepare();
+  }
+
   async close(): Promise<void> {
     await this.#connection.close();
   }

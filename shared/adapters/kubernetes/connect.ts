@@ -18,16 +18,22 @@ export interface KubernetesOptions {
 export interface Kubernetes {
   readonly cluster: Cluster;
   readonly metadata: MetadataSource;
+  /** Loads libraries and credentials, so that the first call need not. @throws {ConfigError} */
+  prepare(): Promise<void>;
   /** Waits for calls and watches in flight; abort their signals first. */
   close(): Promise<void>;
 }
 
-/** Connects lazily: nothing is read or sent before the first call. */
+/** Connects lazily: nothing is read before `prepare` or the first call, and nothing sent before that. */
 export function connectKubernetes({ credentials, guard, random }: KubernetesOptions): Kubernetes {
-  const transport = createTransport({ credentials: loadCredentials(credentials), guard });
+  const loaded = loadCredentials(credentials);
+  const transport = createTransport({ credentials: loaded, guard });
   return {
     cluster: new KubernetesCluster(transport),
     metadata: new KubernetesMetadataSource({ transport, random }),
+    async prepare() {
+      await loaded.current();
+    },
     close: () => transport.close(),
   };
 }

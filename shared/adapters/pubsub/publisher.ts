@@ -35,6 +35,11 @@ export class PubSubPublisher implements Publisher {
     this.#options = options;
   }
 
+  /** Loads the library, so that the first message need not wait for it. */
+  async prepare(): Promise<void> {
+    await this.#connect();
+  }
+
   async publish(topic: Topic, doorbell: Doorbell): Promise<string> {
     const published = this.#send(topic, encode(doorbell));
     this.#pending.add(published);
@@ -67,12 +72,16 @@ export class PubSubPublisher implements Publisher {
     }, this.#closing.signal);
   }
 
+  #connect(): Promise<PubSub> {
+    this.#client ??= connectPubSub(this.#options);
+    return this.#client;
+  }
+
   #topic(topic: Topic): Promise<PubSubTopic> {
     const known = this.#topics.get(topic);
     if (known !== undefined) return known;
     const { prefix = DEFAULT_PREFIX, requestTimeoutMs = 3_000 } = this.#options;
-    this.#client ??= connectPubSub(this.#options);
-    const opened = this.#client.then((client) =>
+    const opened = this.#connect().then((client) =>
       client.topic(topicId(prefix, topic), publishOptions(requestTimeoutMs)),
     );
     this.#topics.set(topic, opened);
