@@ -1,20 +1,18 @@
 import { writeFile } from 'node:fs/promises';
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import pc from 'picocolors';
 import type { Environment } from '../../shared/adapters/zod/environment.ts';
 import { type Stack, startStack } from '../local/stack.ts';
 import { DEMO_STEPS, type DemoStep, demoWorld } from './demo-steps.ts';
 import { listenForInterrupt } from './interrupt.ts';
-import { parsePort } from './options.ts';
+import { apiPortOption, requireEmulatorsOption, type StackFlags } from './options.ts';
 import { STDOUT, seconds, showProgress, type Terminal } from './progress.ts';
 import { isStory, Story } from './story.ts';
 import { StepTimeoutError, until } from './until.ts';
 
-interface DemoOptions {
+interface DemoOptions extends StackFlags {
   readonly json?: string;
   readonly keep: boolean;
-  readonly apiPort?: number;
-  readonly requireEmulators: boolean;
 }
 
 /** What `--json FILE` holds. Times in milliseconds, memory in MiB. */
@@ -32,16 +30,8 @@ export function demoCommand(environment: Environment): Command {
     .description('Run the whole story once, on real parts: create, repair, roll out, clean up; then exit.')
     .option('--json <file>', 'write the facts (times, memory) to a file')
     .option('--keep', 'leave everything running at the end, to look around with kubectl', false)
-    .addOption(
-      new Option('--api-port <port>', 'port of the API server (default: a free one)')
-        .env('DRIFTLESS_API_PORT')
-        .argParser(parsePort),
-    )
-    .option(
-      '--require-emulators',
-      'fail without the Pub/Sub and Firestore emulators instead of standing in for them',
-      false,
-    )
+    .addOption(apiPortOption())
+    .addOption(requireEmulatorsOption())
     .addHelpText(
       'after',
       '\nExamples:\n  npm run demo\n  npm run demo -- --keep\n  npm run demo -- --json facts.json\n',

@@ -1,36 +1,24 @@
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import pc from 'picocolors';
 import type { Environment } from '../../shared/adapters/zod/environment.ts';
-import { startStack } from '../local/stack.ts';
+import { messageOf } from '../../shared/errors.ts';
+import { type Stack, startStack } from '../local/stack.ts';
 import { watchSources } from '../local/watch-sources.ts';
 import { listenForInterrupt } from './interrupt.ts';
-import { parsePort } from './options.ts';
+import { apiPortOption, requireEmulatorsOption, type StackFlags } from './options.ts';
 import { STDOUT, seconds, showProgress, type Terminal } from './progress.ts';
 import { Story } from './story.ts';
-
-interface DevOptions {
-  readonly apiPort?: number;
-  readonly requireEmulators: boolean;
-}
 
 export function devCommand(environment: Environment): Command {
   return new Command('dev')
     .description('Run the whole stack locally and keep it: functions restart when their code changes.')
-    .addOption(
-      new Option('--api-port <port>', 'port of the API server (default: a free one)')
-        .env('DRIFTLESS_API_PORT')
-        .argParser(parsePort),
-    )
-    .option(
-      '--require-emulators',
-      'fail without the Pub/Sub and Firestore emulators instead of standing in for them',
-      false,
-    )
+    .addOption(apiPortOption())
+    .addOption(requireEmulatorsOption())
     .addHelpText('after', '\nExamples:\n  npm run dev\n  npm run dev -- --api-port 6443\n')
-    .action(async (options: DevOptions) => dev(options, environment, STDOUT));
+    .action(async (options: StackFlags) => dev(options, environment, STDOUT));
 }
 
-async function dev(options: DevOptions, environment: Environment, terminal: Terminal): Promise<void> {
+async function dev(options: StackFlags, environment: Environment, terminal: Terminal): Promise<void> {
   const interrupt = listenForInterrupt(terminal);
   const stack = await startStack({
     ...options,
@@ -39,13 +27,11 @@ async function dev(options: DevOptions, environment: Environment, terminal: Term
     onSupervisor: (supervisor) => interrupt.onSecond(() => supervisor.stopNow()),
     signal: interrupt.signal,
   });
-  const sources = watchSources(['functions', 'shared'], async (changed) => {
-    terminal.line(`${pc.yellow('↻')} ${changed} changed: the functions start again`);
-    const began = performance.now();
-    await Promise.all([stack.supervisor.restart('reconcile'), stack.supervisor.restart('sweep')]);
-    terminal.line(
-      `${pc.green('✔')} the functions serve the change ${pc.dim(`(${seconds(performance.now() - began)})`)}`,
-    );
+  const sources = watchSources({
+    folders: ['functions', 'shared'],
+    onChange: (file) => restartFunctions(file, stack, terminal),
+    // The next edit may mend what this one broke.
+    onError: (error) => terminal.line(`${pc.red('✘')} ${messageOf(error)}`),
   });
   try {
     const story = new Story();
@@ -64,3 +50,17 @@ async function dev(options: DevOptions, environment: Environment, terminal: Term
     await stack.stop();
   }
 }
+
+async function restartFunctions(file: string, { supervisor }: Stack, terminal: Terminal): Promise<void> {
+  terminal.line(`${pc.yellow('↻')} ${file} changed: the functions start again`);
+  const began = performance.now();
+  await Promise.all([supervisor.restart('reconcile'), supervisor.restart('sweep')]);
+  terminal.line(`${pc.green('✔')} the functions serve the change ${pc.dim(`(${seconds(performance.now() - began)})`)}`);
+  if (CHANGES_THE_CLUSTER.test(file)) {
+    terminal.line(
+      pc.dim('  CRDs, watches and permissions are those of the start: a changed kind needs a new npm run dev.'),
+    );
+  }
+}
+
+const CHANGES_THE_CLUSTER = /controllers\/(?:index|.*\/kind)\.ts$/;

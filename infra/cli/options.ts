@@ -1,10 +1,24 @@
-import { InvalidArgumentError } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 
-/** @throws {InvalidArgumentError} which commander shows with the option's name */
-export function parsePort(text: string): number {
+/** What every command that brings up a stack takes. */
+export interface StackFlags {
+  readonly apiPort?: number;
+  readonly requireEmulators: boolean;
+}
+
+export function apiPortOption(): Option {
+  return new Option('--api-port <port>', 'port of the API server (default: a free one)')
+    .env('DRIFTLESS_API_PORT')
+    .argParser(parsePort);
+}
+
+export function requireEmulatorsOption(): Option {
+  const text = 'fail without the Pub/Sub and Firestore emulators instead of standing in for them';
+  return new Option('--require-emulators', text).default(false, 'stand in for them');
+}
+
+function parsePort(text: string): number {
   const port = Number(text);
-  if (!Number.isInteger(port) || port < 1 || port > 65_535) {
-    throw new InvalidArgumentError('A port is a whole number from 1 to 65535.');
-  }
-  return port;
+  if (Number.isInteger(port) && port >= 1 && port <= 65_535) return port;
+  throw new InvalidArgumentError('A port is a whole number from 1 to 65535.');
 }

@@ -1,5 +1,13 @@
 import { watch } from 'node:fs';
 
+export interface SourceWatchOptions {
+  readonly folders: readonly string[];
+  /** Gets one of the files that changed. */
+  readonly onChange: (file: string) => Promise<void>;
+  /** Gets what `onChange` threw; the watch goes on. */
+  readonly onError: (error: unknown) => void;
+}
+
 export interface SourceWatch {
   close(): void;
 }
@@ -7,16 +15,8 @@ export interface SourceWatch {
 /** Editors write a file in several steps; what comes within this time is one change. */
 const SETTLE_MS = 150;
 
-/**
- * Calls `onChange` with a changed file once the folders are quiet again, never twice at a time.
- *
- * A failing `onChange` is reported and does not end the watch: the next edit may mend what the last one broke.
- */
-export function watchSources(
-  folders: readonly string[],
-  onChange: (file: string) => Promise<void>,
-  onError: (error: unknown) => void = (error) => console.error(error),
-): SourceWatch {
+/** Calls `onChange` once the folders are quiet again after a change, never twice at a time. */
+export function watchSources({ folders, onChange, onError }: SourceWatchOptions): SourceWatch {
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> = Promise.resolve();
   const changed = (folder: string, file: string | null): void => {

@@ -1,16 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { KubeObject } from '../../../shared/kube/object.ts';
+import type { PolicyRule } from '../../../shared/reconcile/permissions.ts';
 import type { ApiConnection } from './api-connection.ts';
 import { formatKubeconfig } from './kubeconfig.ts';
-
-/** One rule of a ClusterRole (`rbac.authorization.k8s.io/v1`). */
-export interface PolicyRule {
-  readonly apiGroups: readonly string[];
-  readonly resources: readonly string[];
-  readonly verbs: readonly string[];
-  readonly resourceNames?: readonly string[];
-}
 
 /** Who gets a kubeconfig, and what it may do with it. */
 export interface Grant {

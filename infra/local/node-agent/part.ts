@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
-import { type Issuer, issueKubeconfig, type PolicyRule } from '../control-plane/issue-kubeconfig.ts';
+import type { PolicyRule } from '../../../shared/reconcile/permissions.ts';
+import { type Issuer, issueKubeconfig } from '../control-plane/issue-kubeconfig.ts';
 import type { Part } from '../part.ts';
 import { untilTrue } from '../supervisor/readiness.ts';
 import { NODE_LEASE_PATH } from './node.ts';
