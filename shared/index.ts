@@ -7,7 +7,7 @@
 export { type CustomKind, defineKind } from './crd/define-kind.ts';
 export { AGE_COLUMN, conditionColumn, type PrinterColumn } from './crd/printer-column.ts';
 export { TerminalError, TransientError } from './errors.ts';
-export { Deployment, Ingress, Secret, Service } from './kube/builtin.ts';
+export { ConfigMap, Deployment, Ingress, Secret, Service } from './kube/builtin.ts';
 export type { Condition, ConditionClaim, ConditionStatus } from './kube/conditions.ts';
 export { apiVersionOf, type Kind, type ObjectOf } from './kube/kind.ts';
 export type { KubeObject, ObjectMeta, Stored } from './kube/object.ts';

@@ -1,4 +1,4 @@
-import type { V1Deployment, V1Ingress, V1Secret, V1Service } from '@kubernetes/client-node';
+import type { V1ConfigMap, V1Deployment, V1Ingress, V1Secret, V1Service } from '@kubernetes/client-node';
 import type { Kind } from './kind.ts';
 import type { KubeObject } from './object.ts';
 
@@ -23,4 +23,5 @@ function builtin<T>(group: string, version: string, kind: string, plural: string
 export const Deployment = builtin<V1Deployment>('apps', 'v1', 'Deployment', 'deployments');
 export const Service = builtin<V1Service>('', 'v1', 'Service', 'services');
 export const Ingress = builtin<V1Ingress>('networking.k8s.io', 'v1', 'Ingress', 'ingresses');
+export const ConfigMap = builtin<V1ConfigMap>('', 'v1', 'ConfigMap', 'configmaps');
 export const Secret = builtin<V1Secret>('', 'v1', 'Secret', 'secrets');

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { MemoryCluster } from '../../shared/adapters/memory/cluster.ts';
 import { MemoryWorkStore } from '../../shared/adapters/memory/work-store.ts';
+import { ConfigMap } from '../../shared/kube/builtin.ts';
 import type { Stored } from '../../shared/kube/object.ts';
 import type { ReadItem, Revision, Swap, WorkStore } from '../../shared/ports/work-store.ts';
 import type { ItemKey, WorkItem } from '../../shared/queue/work-item.ts';
@@ -10,7 +11,7 @@ import { sweep } from '../../shared/reconcile/sweep.ts';
 import { drive } from '../support/drive.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { memoryWorld, type World } from '../support/memory-runtime.ts';
-import { ConfigMap, configMap, Widget, type WidgetObject, widgetController } from '../support/objects.ts';
+import { configMap, Widget, type WidgetObject, widgetController } from '../support/objects.ts';
 
 const KEY = { namespace: 'default', name: 'w' };
 const signal = new AbortController().signal;

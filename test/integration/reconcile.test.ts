@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { ConfigMap } from '../../shared/kube/builtin.ts';
 import type { Condition } from '../../shared/kube/conditions.ts';
 import type { KubeObject, Stored } from '../../shared/kube/object.ts';
 import { type Plan, type PlanInput, plan } from '../../shared/reconcile/controller.ts';
 import { requeueAfter } from '../../shared/reconcile/result.ts';
 import { drive } from '../support/drive.ts';
 import { memoryWorld, type World } from '../support/memory-runtime.ts';
-import { ConfigMap, configMap, Widget, type WidgetObject, widgetController } from '../support/objects.ts';
+import { configMap, Widget, type WidgetObject, widgetController } from '../support/objects.ts';
 
 const KEY = { namespace: 'default', name: 'w' };
 const CHILD = { namespace: 'default', name: 'w-cm' };

@@ -1,4 +1,4 @@
-import { Deployment, Secret, Service } from '../../shared/kube/builtin.ts';
+import { ConfigMap, Deployment, Secret, Service } from '../../shared/kube/builtin.ts';
 import type { Kind } from '../../shared/kube/kind.ts';
 import type { KubeObject, ObjectMeta, Stored } from '../../shared/kube/object.ts';
 import {
@@ -37,7 +37,6 @@ export function configMap(name: string, data: Record<string, string>, meta: Part
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, ...meta }, data };
 }
 
-export const ConfigMap: Kind = { group: '', version: 'v1', kind: 'ConfigMap', plural: 'configmaps', namespaced: true };
 const ClusterRole: Kind = {
   group: 'rbac.authorization.k8s.io',
   version: 'v1',
