@@ -1,9 +1,10 @@
 import { writeFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
 import pc from 'picocolors';
 import type { Environment } from '../../shared/adapters/zod/environment.ts';
 import { type Stack, startStack } from '../local/stack.ts';
-import { DEMO_STEPS, type DemoStep, demoWorld } from './demo-steps.ts';
+import { DEMO_STEPS, type DemoStep, type DemoWorld, demoWorld } from './demo-steps.ts';
 import { listenForInterrupt } from './interrupt.ts';
 import { apiPortOption, requireEmulatorsOption, type StackFlags } from './options.ts';
 import { STDOUT, seconds, showProgress, type Terminal } from './progress.ts';
@@ -17,7 +18,6 @@ interface DemoOptions extends StackFlags {
 
 /** What `--json FILE` holds. Times in milliseconds, memory in MiB. */
 interface DemoFacts {
-  readonly ok: boolean;
   readonly startedInMs: Readonly<Record<string, number>>;
   readonly stackMs: number;
   readonly steps: readonly { readonly name: string; readonly ms: number }[];
@@ -54,7 +54,6 @@ async function demo(options: DemoOptions, environment: Environment, terminal: Te
   try {
     const steps = await runStory(stack, options, interrupt.signal, terminal);
     const facts: DemoFacts = {
-      ok: true,
       startedInMs: stack.startedInMs,
       stackMs: Math.round(stackMs),
       steps,
@@ -81,20 +80,12 @@ async function runStory(stack: Stack, { keep }: DemoOptions, signal: AbortSignal
   for (const step of DEMO_STEPS) {
     if (keep && step.endsTheStory) continue;
     terminal.line(`\n${pc.bold(pc.underline(step.title))}`);
-    const began = performance.now();
-    await step.act(world);
-    const acted = performance.now();
-    try {
-      await Promise.race([step.untilDone(world), failure(stack)]);
-    } catch (error) {
-      throw await explained(error, step, stack);
-    }
-    const ms = Math.round(performance.now() - acted);
+    const ms = await takeStep(step, world, stack);
     // What a step still causes belongs under its title.
     await until('the parts are quiet', signal, async () => performance.now() - lastHeard > QUIET_MS);
     for (const text of story.rest()) terminal.line(text);
     told.push({ name: step.name, ms });
-    terminal.line(`${pc.green('✔')} ${step.done} ${pc.dim(`(${ms} ms, asked in ${Math.round(acted - began)} ms)`)}`);
+    terminal.line(`${pc.green('✔')} ${step.done} ${pc.dim(`(${ms} ms)`)}`);
   }
   stopStory();
   return told;
@@ -103,12 +94,30 @@ async function runStory(stack: Stack, { keep }: DemoOptions, signal: AbortSignal
 /** A step is told when nothing has happened for so long. */
 const QUIET_MS = 300;
 
+/** @returns how long it took from the API server's answer until it was done, in milliseconds */
+async function takeStep(step: DemoStep, world: DemoWorld, stack: Stack): Promise<number> {
+  try {
+    await step.act(world);
+    const acted = performance.now();
+    await Promise.race([step.untilDone(world), failureOf(stack)]);
+    return Math.round(performance.now() - acted);
+  } catch (error) {
+    throw world.signal.aborted ? error : await explained(error, step, stack);
+  }
+}
+
 /** Rejects when a part that nothing works without ends. */
-async function failure(stack: Stack): Promise<never> {
+async function failureOf(stack: Stack): Promise<never> {
   throw await stack.supervisor.failed;
 }
 
+/** How long it may take to notice that a process has ended. */
+const NOTICE_MS = 1_000;
+
+/** The dead part rather than what its death caused, and for a step that does not come about what the parts said last. */
 async function explained(error: unknown, step: DemoStep, stack: Stack): Promise<unknown> {
+  const cause = await Promise.race([stack.supervisor.failed, sleep(NOTICE_MS, undefined, { ref: false })]);
+  if (cause !== undefined) return cause;
   if (!(error instanceof StepTimeoutError)) return error;
   const logs = ['forwarder', 'push-bridge', 'reconcile'].map((part) => {
     const lines = stack.supervisor.tail(part).slice(-8);

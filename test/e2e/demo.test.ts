@@ -27,8 +27,7 @@ describe('npm run demo', () => {
     assert.deepEqual(demo.leftovers(), []);
     demo.forget();
 
-    const { ok, steps } = JSON.parse(readFileSync(facts, 'utf8')) as { ok: boolean; steps: { name: string }[] };
-    assert.equal(ok, true);
+    const { steps } = JSON.parse(readFileSync(facts, 'utf8')) as { steps: { name: string }[] };
     assert.deepEqual(
       steps.map(({ name }) => name),
       [
@@ -45,6 +44,18 @@ describe('npm run demo', () => {
     assert.match(demo.output, /spec\.template\.spec\.containers\[name=web\]\.image: nginx:1\.27 → nginx:1\.29/);
     assert.match(demo.output, /status +WebApp\.apps\.driftless\.dev default\/shop/);
     assert.match(demo.output, /then forgotten: the object is gone/);
+  });
+
+  it('a part that nothing works without and that dies ends the demo: it is named, with its last words', {
+    skip,
+  }, async () => {
+    const demo = new Command('npm', ['run', 'demo'], { env });
+    await demo.untilItSays('A WebApp is created');
+    process.kill(demo.pidOf('kube-apiserver'), 'SIGKILL');
+    assert.equal(await demo.ended, 1);
+    assert.match(demo.output, /error PART_FAILED: kube-apiserver was ended by SIGKILL/);
+    assert.deepEqual(await demo.settledLeftovers(5_000), []);
+    demo.forget();
   });
 
   it('a port that is taken is named, with the setting that chose it, and nothing is started', { skip }, async () => {
