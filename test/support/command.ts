@@ -53,9 +53,10 @@ export class Command {
     return this.#ended;
   }
 
-  /** What a key in the terminal does: signals the whole foreground group. */
+  /** What a key in the terminal does: signals the whole foreground group, if there is one left. */
   press(signal: 'SIGINT' | 'SIGKILL'): void {
-    if (this.#child.pid !== undefined) process.kill(-this.#child.pid, signal);
+    const { pid, exitCode, signalCode } = this.#child;
+    if (pid !== undefined && exitCode === null && signalCode === null) process.kill(-pid, signal);
   }
 
   async untilItSays(text: string, withinMs = 120_000): Promise<void> {

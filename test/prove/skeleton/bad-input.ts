@@ -133,7 +133,7 @@ async function checkRefusals(shared: SharedStack, { say }: ProveContext): Promis
   const { stack } = await shared.get(say);
   const wrong: string[] = [];
   for (const { spec, says } of REFUSED) {
-    const yaml = `{ apiVersion: apps.driftless.dev/v1, kind: WebApp, metadata: { name: refused }, spec: ${spec} }`;
+    const yaml = `apiVersion: apps.driftless.dev/v1\nkind: WebApp\nmetadata: { name: refused }\nspec: ${spec}\n`;
     const { code, stderr } = await kubectl(stack.controlPlane.kubeconfig, ['apply', '-f', '-'], yaml);
     say(`kubectl apply: ${stderr.trim()}`);
     if (code !== 1 || !says.test(stderr)) wrong.push(`${spec}: kubectl exits ${code}: ${stderr}`);

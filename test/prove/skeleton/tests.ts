@@ -11,6 +11,7 @@ export function testsClaim(): Claim {
       const code = await tests.ended;
       const summary = tests.output.trimEnd().split('\n').at(-1) ?? '';
       tests.forget();
+      for (const line of tests.output.split('\n')) if (/^\s*✖ /.test(line)) say(line.trim());
       say(summary);
       return { measured: summary, ok: code === 0 && / 0 failed, 0 skipped$/.test(summary) };
     },
