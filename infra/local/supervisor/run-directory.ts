@@ -63,12 +63,13 @@ export function createRunDirectory(path: string): RunDirectory {
       return child;
     },
     async remove() {
+      await reap(reaper);
       // Somebody may have killed the reaper; a new one does all its work at once, because its stdin ends.
-      if (reaper.exitCode !== null || reaper.signalCode !== null) reaper = startReaper(path);
-      const reaped = exited(reaper);
-      reaper.ref();
-      reaper.stdin?.end();
-      await Promise.all([reaped, ...alive]);
+      if (reaper.signalCode !== null) {
+        reaper = startReaper(path);
+        await reap(reaper);
+      }
+      await Promise.all(alive);
     },
   };
 }
@@ -97,6 +98,14 @@ function startReaper(path: string): ChildProcess {
   // It must not keep this process running; the pipe's end at exit is its cue.
   reaper.unref();
   return reaper;
+}
+
+/** Gives the reaper its cue, and waits until it is done. */
+async function reap(reaper: ChildProcess): Promise<void> {
+  const done = exited(reaper);
+  reaper.ref();
+  reaper.stdin?.end();
+  await done;
 }
 
 /** Resolves when the process has ended, or could not be started. */
