@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { Command } from 'commander';
+import { Command, type CommanderError } from 'commander';
 import pc from 'picocolors';
 import packageJson from '../../package.json' with { type: 'json' };
 import { OperatorError } from '../../shared/errors.ts';
@@ -12,18 +12,24 @@ import { renderCommand } from './render.ts';
 const USAGE = 2;
 const USAGE_CODES: ReadonlySet<string> = new Set(['INVALID_CONFIG', 'PORT_TAKEN', 'CONTROL_PLANE_UNAVAILABLE']);
 
+const commands = [demoCommand(process.env), devCommand(process.env), renderCommand()];
 const program = new Command('driftless')
   .description('Kubernetes operators without an operator pod.')
-  .version(packageJson.version)
-  .addCommand(demoCommand(process.env))
-  .addCommand(devCommand(process.env))
-  .addCommand(renderCommand())
-  .showHelpAfterError('(driftless --help shows how)');
+  .version(packageJson.version);
+for (const command of commands) program.addCommand(command);
+for (const command of [program, ...commands, ...commands.flatMap(({ commands: inner }) => inner)]) {
+  command.showHelpAfterError('(--help shows how)').exitOverride(exit);
+}
 
 try {
   await program.parseAsync();
 } catch (error) {
   process.exitCode = report(error);
+}
+
+/** Commander asks for 1 where the arguments are wrong. */
+function exit({ exitCode }: CommanderError): never {
+  process.exit(exitCode === 0 ? 0 : USAGE);
 }
 
 function report(error: unknown): number {

@@ -11,10 +11,10 @@ interface CrdsOptions {
 
 /** `driftless render`: writes what is derived from the declared kinds. */
 export function renderCommand(): Command {
-  const render = new Command('render').description('write what is derived from the operators');
+  const render = new Command('render').description('Write what is derived from the operators.');
   render
     .command('crds')
-    .description('write one CustomResourceDefinition for each kind of functions/controllers')
+    .description('Write one CustomResourceDefinition for each kind of functions/controllers.')
     .option('--out <folder>', 'where the files go', 'crds')
     .option('--check', 'write nothing, and fail when the files are not up to date')
     .action(async (options: CrdsOptions) => {

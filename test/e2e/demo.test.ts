@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { findBinaries } from '../../infra/local/control-plane/find-binaries.ts';
 import { Command } from '../support/command.ts';
+import { pathWithout } from '../support/path-without.ts';
 
 const { misses, binaries } = await findBinaries({ environment: process.env });
 const skip =
@@ -44,6 +45,18 @@ describe('npm run demo', () => {
     assert.match(demo.output, /spec\.template\.spec\.containers\[name=web\]\.image: nginx:1\.27 → nginx:1\.29/);
     assert.match(demo.output, /status +WebApp\.apps\.driftless\.dev default\/shop/);
     assert.match(demo.output, /then forgotten: the object is gone/);
+  });
+
+  it('R60: without Java it runs on the embedded stand-ins, and says so in one line', { skip }, async () => {
+    const shadow = pathWithout(['java']);
+    const demo = new Command('npm', ['run', 'demo'], { env: { ...env, PATH: shadow.path, JAVA_HOME: undefined } });
+    assert.equal(await demo.ended, 0, demo.output.slice(-3000));
+    shadow.remove();
+    const lines = demo.output.split('\n').filter((line) => line.includes('embedded stand-ins'));
+    assert.equal(lines.length, 1);
+    assert.match(lines[0] ?? '', /needs Java 17 or newer/);
+    assert.deepEqual(demo.leftovers(), []);
+    demo.forget();
   });
 
   it('a part that nothing works without and that dies ends the demo: it is named, with its last words', {

@@ -37,7 +37,7 @@ export function badInputClaim(shared: SharedStack): Claim {
         {
           what: 'a port that is none',
           args: ['npm', 'run', 'demo', '--', '--api-port', '99999'],
-          code: 1,
+          code: 2,
           says: [/--api-port/, /whole number from 1 to 65535/],
         },
         {
@@ -85,7 +85,7 @@ export function badInputClaim(shared: SharedStack): Claim {
         {
           what: 'a command that does not exist',
           args: ['npx', 'node', 'infra/cli/main.ts', 'dmo'],
-          code: 1,
+          code: 2,
           says: [/demo/],
         },
       ];
