@@ -112,7 +112,17 @@ function tellWrite({ verb, object, fields, durationMs, error }: z.infer<typeof W
     verb === 'status'
       ? `${label('status', pc.magenta)} ${object} ${ms(durationMs)}${refused}`
       : `${label('call', pc.blue)} ${verb} ${object} ${ms(durationMs)}${refused}`;
-  return [head, ...fields.map((field) => `            ${field.path}: ${value(field.have)} → ${value(field.want)}`)];
+  return [head, ...fields.flatMap(tellField)];
+}
+
+/** More than this does not fit on a line of a terminal. */
+const WIDE = 80;
+
+function tellField({ path, have, want }: z.infer<typeof Field>): readonly string[] {
+  const [before, after] = [value(have), value(want)];
+  const indent = ' '.repeat(12);
+  if (path.length + before.length + after.length <= WIDE) return [`${indent}${path}: ${before} → ${after}`];
+  return [`${indent}${path}`, `${indent}${pc.red('-')} ${before}`, `${indent}${pc.green('+')} ${after}`];
 }
 
 function label(word: string, colour: (text: string) => string): string {

@@ -51,6 +51,21 @@ describe('the story of the demo', () => {
     ]);
   });
 
+  it('puts long values below each other, as a diff', () => {
+    const [have, want] = ['False (Progressing): one of three replicas.', 'True (Ready): three of three replicas.'];
+    const status = {
+      verb: 'status',
+      object: 'WebApp.apps.driftless.dev default/shop',
+      fields: [{ path: 'status.conditions[type=Ready]', have, want }],
+      durationMs: 3,
+    };
+    assert.deepEqual(hear({ ...finished, writes: [status] }).slice(2, 5), [
+      '            status.conditions[type=Ready]',
+      '            - False (Progressing): one of three replicas.',
+      '            + True (Ready): three of three replicas.',
+    ]);
+  });
+
   it('counts what needed no run, and tells it with the next thing that happens', () => {
     assert.deepEqual(hear(answered('no-news'), answered('dirty'), answered('dirty'), published), [
       '  answer    1 × no news (one read), 2 × the object is being worked on, and will be looked at again',
