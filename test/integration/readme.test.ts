@@ -50,7 +50,8 @@ describe('README', () => {
     await world.ring();
     const [object, child] = world.cluster.objects();
     assert.deepEqual(child?.['data'], { text: 'Hello, world!' });
-    const { text, conditions } = object?.['status'] as { text: string; conditions: { type: string; status: string }[] };
+    assert.ok(object);
+    const { text, conditions } = object['status'] as { text: string; conditions: { type: string; status: string }[] };
     assert.equal(text, 'Hello, world!');
     assert.deepEqual(
       conditions.map(({ type, status }) => `${type}=${status}`),
