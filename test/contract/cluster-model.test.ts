@@ -163,9 +163,10 @@ function sorted(texts: readonly string[]): readonly string[] {
 
 function operation(fields: fc.Arbitrary<Fields>, patch: fc.Arbitrary<Fields>): fc.Arbitrary<Operation> {
   const manager = fc.constantFrom('a', 'b');
-  // One label is always there: who names an empty map owns the map, which the model leaves out.
+  // One label, one finalizer and one field of the spec are always there: who names an empty map or list owns it as a
+  // whole, which the model leaves out.
   const texts = fc.record({ z: fc.constant('1'), l: digit(), m: digit() }, { requiredKeys: ['z'] });
-  const finalizers = fc.subarray(['test.driftless.dev/a', 'test.driftless.dev/b']);
+  const finalizers = fc.subarray(['test.driftless.dev/a', 'test.driftless.dev/b'], { minLength: 1 });
   return fc.oneof(
     {
       weight: 4,
@@ -198,8 +199,11 @@ function operation(fields: fc.Arbitrary<Fields>, patch: fc.Arbitrary<Fields>): f
 }
 
 function gizmoFields(): fc.Arbitrary<Fields> {
-  const spec = fc.record({ size: fc.integer({ min: 1, max: 2 }), color: digit(), note: digit() }, { requiredKeys: [] });
-  return fc.record({ spec }, { requiredKeys: [] });
+  const spec = fc.record(
+    { size: fc.integer({ min: 1, max: 2 }), color: digit(), note: digit() },
+    { requiredKeys: ['size'] },
+  );
+  return fc.record({ spec });
 }
 
 function gizmoPatch(): fc.Arbitrary<Fields> {

@@ -4,6 +4,7 @@
  *   npm test                     everything
  *   npm test -- unit contract    only these folders
  *   npm test -- --require-all    a skipped test counts as failed (CI)
+ *   DRIFTLESS_SEED=7 npm test    other random worlds for the property tests
  */
 import { globSync } from 'node:fs';
 import { run } from 'node:test';
@@ -54,7 +55,8 @@ interface Counts {
 }
 
 async function runFiles(files: readonly string[], concurrency: number): Promise<Counts> {
-  const stream = run({ files: [...files], concurrency, signal: interrupt.signal });
+  const execArgv = ['--import', new URL('fixed-seed.ts', import.meta.url).href];
+  const stream = run({ files: [...files], concurrency, signal: interrupt.signal, execArgv });
   let summary: Counts = { passed: 0, failed: 0, skipped: 0 };
   stream.on('test:summary', ({ file, counts: { tests, passed, skipped, todo } }) => {
     // Whatever neither passed nor was skipped has failed or was cancelled; something left to do counts as skipped.
