@@ -35,7 +35,7 @@ export interface Claim {
 /** `ack`: whether the message may be forgotten now. A claimed one may when the run has been completed. */
 export type Answered =
   | { readonly kind: 'claimed'; readonly claim: Claim }
-  | { readonly kind: 'dirty' | 'no-news' | 'quarantined'; readonly ack: true }
+  | { readonly kind: 'dirty' | 'no-news' | 'quarantined' | 'throttled' | 'backing-off'; readonly ack: true }
   | { readonly kind: 'redelivered'; readonly ack: false };
 
 export type Completed =
@@ -82,10 +82,11 @@ export class WorkQueue {
   async answer(doorbell: Doorbell, messageId: string, signal: AbortSignal): Promise<Answered> {
     const holderIdentity = `${this.#holderIdentity}/${this.#swap.random.id()}`;
     const claimant = { holderIdentity, messageId, leaseDurationMs: this.leaseDurationMs };
+    const fraction = this.#swap.random.fraction();
     return decideAndSwap(
       doorbell.key,
       ({ item, nowMs, sentAt }): Step<Answered> => {
-        const decision = answer(item, doorbell, claimant, nowMs);
+        const decision = answer(item, doorbell, claimant, { nowMs, fraction });
         switch (decision.kind) {
           case 'claim': {
             const claimed = decision.item;
@@ -97,9 +98,15 @@ export class WorkQueue {
             return { kind: 'write', item: claimed, stored };
           }
           case 'dirty':
-            return { kind: 'write', item: decision.item, stored: () => ({ kind: 'dirty', ack: true }) };
+          case 'throttled':
+          case 'backing-off':
+            return { kind: 'write', item: decision.item, stored: () => ({ kind: decision.kind, ack: true }) };
           case 'already-dirty':
             return { kind: 'keep', value: { kind: 'dirty', ack: true } };
+          case 'already-throttled':
+            return { kind: 'keep', value: { kind: 'throttled', ack: true } };
+          case 'already-backing-off':
+            return { kind: 'keep', value: { kind: 'backing-off', ack: true } };
           case 'no-news':
           case 'quarantined':
             return { kind: 'keep', value: { kind: decision.kind, ack: true } };

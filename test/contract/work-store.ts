@@ -196,6 +196,8 @@ function fullItem(key: ItemKey): WorkItem {
     lastError: { code: 'API_REFUSED', message: 'cannot apply Deployment.apps default/web: 403 Forbidden' },
     quarantine: { reason: 'INVALID_SPEC', generation: null },
     alarm: { wakeAt: 1_999_999_999_999.25, reason: 'lease' },
+    bucket: { tokens: 17.123456, updatedAt: 1_767_225_600_123.456 },
+    unfinished: { uid: 'uid-1', generation: 7, claims: 2 },
     seen: { generation: 7, versions: { 'uid-1': '12345', 'uid.with.dots': '9' }, gone: ['uid-0'] },
     children: [child('web', 'uid-1'), child('intended', null)],
     runs: [
