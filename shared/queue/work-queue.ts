@@ -7,8 +7,9 @@ import { answer } from './answer.ts';
 import { complete, type RunReport } from './complete.ts';
 import { withIntended } from './inventory.ts';
 import { isHolder, type LeasedItem, renewed } from './lease.ts';
+import { redrive } from './redrive.ts';
 import { decideAndSwap, type Reading, type Step, type SwapContext } from './swap.ts';
-import { type ChildRecord, formatItemKey, type ItemKey } from './work-item.ts';
+import { type ChildRecord, formatItemKey, type ItemKey, type WorkItem } from './work-item.ts';
 
 export interface WorkQueueOptions {
   readonly store: WorkStore;
@@ -188,6 +189,24 @@ export class WorkQueue {
       this.#swap,
       signal,
       this.#known(claim),
+    );
+  }
+
+  /**
+   * Releases an item from quarantine and backoff; ring it with news of the kind `alarm` then.
+   *
+   * @returns the item as it was; undefined when there is none
+   * @throws {TransientError} when the store did not answer
+   */
+  async redrive(key: ItemKey, signal: AbortSignal): Promise<WorkItem | undefined> {
+    return decideAndSwap(
+      key,
+      ({ item, nowMs }): Step<WorkItem | undefined> =>
+        item === undefined
+          ? { kind: 'keep', value: undefined }
+          : { kind: 'write', item: redrive(item, nowMs), stored: () => item },
+      this.#swap,
+      signal,
     );
   }
 

@@ -167,3 +167,20 @@ describe('an object that kills its process', () => {
     assert.equal((await world.cluster.get(Widget, KEY, signal))?.status?.['size'], 0);
   });
 });
+
+describe('an object in quarantine', () => {
+  it('R13, R23: runs again when a person redrives it, without a change of its spec', async () => {
+    let namespace = 'elsewhere';
+    const world = memoryWorld(
+      widgetController(() => plan({ children: [configMap('w-cm', { k: 'v' }, { namespace })], status: { size: 7 } })),
+    );
+    createWidget(world);
+    await world.ring();
+    assert.deepEqual(await world.ring(), { kind: 'quarantined', ack: true });
+    namespace = 'default';
+    await world.runtime.queue.redrive(world.key, signal);
+    assert.deepEqual(await world.ring({ news: { kind: 'alarm' } }), { kind: 'reconciled', ack: true });
+    assert.equal((await world.cluster.get(Widget, KEY, signal))?.status?.['size'], 7);
+    assert.equal(await conditionOf(world, 'Stalled'), undefined);
+  });
+});

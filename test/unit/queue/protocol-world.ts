@@ -334,6 +334,10 @@ class SteppedStore implements WorkStore {
     return [];
   }
 
+  async list(): Promise<readonly WorkItem[]> {
+    return [];
+  }
+
   async #arrive(): Promise<void> {
     if ((await this.#stop(this.#worker)) === 'fail') throw new TransientError('STORE_UNAVAILABLE', 'no answer');
   }
