@@ -30,7 +30,7 @@ export type Claiming =
   | { readonly kind: 'already-throttled' };
 
 /** So many holders in a row may die before the object is suspected of killing them. */
-export const MAX_LOST_HOLDERS = 5;
+const MAX_LOST_HOLDERS = 5;
 
 /**
  * A claim clears what is dirty: the run starts after this is stored, and reads everything, so it sees all that came
