@@ -141,11 +141,11 @@ function summarise({ steps, stackMs, memoryMiB, startedInMs }: DemoFacts, termin
 }
 
 async function keep(stack: Stack, signal: AbortSignal, terminal: Terminal): Promise<void> {
-  const kubectl = `kubectl --kubeconfig ${stack.controlPlane.kubeconfig}`;
   terminal.line(`\n${pc.bold('Kept running.')} Join in from another terminal:\n`);
-  terminal.line(`  ${kubectl} get webapps`);
-  terminal.line(`  ${kubectl} describe webapp shop`);
-  terminal.line(`  ${kubectl} delete service shop\n`);
+  terminal.line(`  source ${stack.envFile}`);
+  terminal.line('  kubectl describe webapp shop');
+  terminal.line('  kubectl delete service shop');
+  terminal.line('  npx driftless explain webapp default/shop\n');
   terminal.line(pc.dim('Ctrl-C stops everything.'));
   await stack.untilEnded(signal);
 }

@@ -39,9 +39,11 @@ async function dev(options: StackFlags, environment: Environment, terminal: Term
       for (const text of story.hear(line)) terminal.line(text);
     });
     terminal.line(`\n${pc.bold('Ready.')} Join in from another terminal:\n`);
-    terminal.line(`  export KUBECONFIG=${stack.controlPlane.kubeconfig}`);
+    terminal.line(`  source ${stack.envFile}`);
     terminal.line('  kubectl apply -f functions/controllers/webapp/example.yaml');
-    terminal.line('  kubectl get webapps --watch\n');
+    terminal.line('  kubectl get webapps --watch');
+    terminal.line('  npx driftless explain webapp default/shop\n');
+    terminal.line(pc.dim(`KUBECONFIG=${stack.controlPlane.kubeconfig}`));
     terminal.line(pc.dim(`Logs: ${stack.supervisor.directory}/logs   Ctrl-C stops everything.\n`));
     await stack.untilEnded(interrupt.signal);
     stopStory();

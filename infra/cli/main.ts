@@ -5,14 +5,27 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { OperatorError } from '../../shared/errors.ts';
 import { demoCommand } from './demo.ts';
 import { devCommand } from './dev.ts';
+import { explainCommand } from './explain.ts';
 import { INTERRUPTED } from './interrupt.ts';
+import { redriveCommand } from './redrive.ts';
 import { renderCommand } from './render.ts';
 
 /** Wrong settings or arguments; everything else that fails exits with 1. */
 const USAGE = 2;
-const USAGE_CODES: ReadonlySet<string> = new Set(['INVALID_CONFIG', 'PORT_TAKEN', 'CONTROL_PLANE_UNAVAILABLE']);
+const USAGE_CODES: ReadonlySet<string> = new Set([
+  'INVALID_CONFIG',
+  'PORT_TAKEN',
+  'CONTROL_PLANE_UNAVAILABLE',
+  'UNKNOWN_KIND',
+]);
 
-const commands = [demoCommand(process.env), devCommand(process.env), renderCommand()];
+const commands = [
+  demoCommand(process.env),
+  devCommand(process.env),
+  explainCommand(process.env),
+  redriveCommand(process.env),
+  renderCommand(),
+];
 const program = new Command('driftless')
   .description('Kubernetes operators without an operator pod.')
   .version(packageJson.version);

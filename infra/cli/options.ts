@@ -17,6 +17,20 @@ export function requireEmulatorsOption(): Option {
   return new Option('--require-emulators', text).default(false, 'stand in for them');
 }
 
+/** What every command about work items takes. */
+export interface ItemFlags {
+  readonly cluster?: string;
+  readonly controller?: string;
+}
+
+export function clusterOption(): Option {
+  return new Option('--cluster <id>', 'id of the cluster (default: DRIFTLESS_CLUSTER, or local)');
+}
+
+export function controllerOption(): Option {
+  return new Option('--controller <name>', 'name of the controller, where several could be meant');
+}
+
 function parsePort(text: string): number {
   const port = Number(text);
   if (Number.isInteger(port) && port >= 1 && port <= 65_535) return port;

@@ -94,6 +94,8 @@ const ANSWERS: Readonly<Record<string, string>> = {
   dirty: 'the object is being worked on, and will be looked at again',
   'no-news': 'no news (one read)',
   quarantined: 'quarantined until its spec changes',
+  throttled: 'runs too often, and waits for its next run',
+  'backing-off': 'its processes die, and it waits',
   redelivered: 'still being worked on, come again',
 };
 

@@ -1,4 +1,4 @@
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { controllers } from '../../functions/controllers/index.ts';
 import { createGuard } from '../../shared/adapters/cockatiel/guard.ts';
 import { connectKubernetes, type Kubernetes } from '../../shared/adapters/kubernetes/connect.ts';
@@ -10,6 +10,7 @@ import { resolveBinaries } from './control-plane/binaries.ts';
 import { type ControlPlane, startControlPlane } from './control-plane/control-plane.ts';
 import type { Binaries } from './control-plane/find-binaries.ts';
 import { installCrds } from './crds.ts';
+import { writeEnvFile } from './env-file.ts';
 import { type Backends, bridgePart, forwarderPart, functionPart } from './parts.ts';
 import { assertPortFree, freePorts } from './ports.ts';
 import { Supervisor } from './supervisor/supervisor.ts';
@@ -35,6 +36,8 @@ export interface StackOptions {
 export interface Stack {
   readonly supervisor: Supervisor;
   readonly controlPlane: ControlPlane;
+  /** A file to `source`: with it kubectl and `driftless explain` reach this stack. */
+  readonly envFile: string;
   /** The cluster as its administrator. */
   readonly admin: Kubernetes;
   /** How long each part took to be ready, in milliseconds. */
@@ -77,10 +80,15 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       startCluster(options, supervisor, binaries),
       startBroker(options, supervisor, ports),
     ]);
-    await startOwnParts({ supervisor, controlPlane, backends, ports });
+    const envFile = join(supervisor.directory, 'env');
+    await allOrFirstError([
+      startOwnParts({ supervisor, controlPlane, backends, ports }),
+      writeEnvFile(envFile, { KUBECONFIG: controlPlane.kubeconfig, ...backends }),
+    ]);
     return {
       supervisor,
       controlPlane,
+      envFile,
       admin,
       startedInMs,
       untilEnded: (ending) => untilEnded(supervisor, ending),

@@ -28,4 +28,14 @@ export interface WorkStore {
   remove(key: ItemKey, expected: Revision, signal: AbortSignal): Promise<Swap['kind']>;
   /** The items whose `wakeAt` has come by the store's time, longest overdue first, at most `limit`. */
   due(limit: number, signal: AbortSignal): Promise<readonly ItemKey[]>;
+  /**
+   * One page of all items of a cluster, in an order of the store's own; the last item of a page leads to the next one.
+   * Costs a read per item: for people, not for runs.
+   */
+  list(cluster: string, page: Page, signal: AbortSignal): Promise<readonly WorkItem[]>;
+}
+
+export interface Page {
+  readonly after?: ItemKey;
+  readonly limit: number;
 }

@@ -1,20 +1,17 @@
 import type { Doorbell } from '../message/doorbell.ts';
+import { type AnswerContext, type Claimant, type Claiming, claim, isWaitingForHolders, takeOver } from './claim.ts';
 import { CLEAN, soil } from './dirty.ts';
-import { isHeld, type LeasedItem, nextToken, renewed, withLease } from './lease.ts';
+import { movedFrom, startsOver } from './generation.ts';
+import { isHeld, renewed } from './lease.ts';
 import { isNews } from './news.ts';
 import { type ItemKey, NOTHING_SEEN, type WorkItem } from './work-item.ts';
 
-/** Who would work on the item, because of which message. */
-export interface Claimant {
-  /** Of this attempt alone: no other claim has it, not even of the same process for the same message. */
-  readonly holderIdentity: string;
-  readonly messageId: string;
-  readonly leaseDurationMs: number;
-}
-
 export type Answer =
-  /** Store the item, run, `complete`, and only then acknowledge. */
-  | { readonly kind: 'claim'; readonly item: LeasedItem }
+  | Claiming
+  /** Too many holders died. Store the item, then acknowledge: its alarm rings when its backoff is over. */
+  | { readonly kind: 'backing-off'; readonly item: WorkItem }
+  /** Its alarm is set already. Acknowledge. */
+  | { readonly kind: 'already-backing-off' }
   /** Store the item, then acknowledge: the holder runs once more. */
   | { readonly kind: 'dirty'; readonly item: WorkItem }
   /** The holder knows already. Acknowledge. */
@@ -30,9 +27,16 @@ export type Answer =
  * Decides what a doorbell means for an item. Pure: every store swaps what this returns, so the rules exist once.
  *
  * An item that is backing off is claimed by news all the same: what changed may be what was missing. It is never hot,
- * because each change is news once, and the failures go on counting unless the object's own generation moved.
+ * because each change is news once, its bucket bounds the runs, and the failures go on counting unless the object's own
+ * generation moved. Only one whose holders die waits in spite of news: its runs harm others.
  */
-export function answer(item: WorkItem | undefined, doorbell: Doorbell, claimant: Claimant, nowMs: number): Answer {
+export function answer(
+  item: WorkItem | undefined,
+  doorbell: Doorbell,
+  claimant: Claimant,
+  context: AnswerContext,
+): Answer {
+  const { nowMs } = context;
   if (item === undefined) return claim(newItem(doorbell.key), doorbell, claimant, nowMs);
 
   const { lease, quarantine } = item;
@@ -48,38 +52,17 @@ export function answer(item: WorkItem | undefined, doorbell: Doorbell, claimant:
   }
 
   // Whatever the message says: the holder died with what was dirty, and with the message that it worked for.
-  if (lease !== null) return claim(item, doorbell, claimant, nowMs);
+  if (lease !== null) return takeOver({ ...item, lease }, doorbell, claimant, context);
 
+  if (isWaitingForHolders(item, nowMs)) {
+    return startsOver(item, doorbell) ? claim(item, doorbell, claimant, nowMs) : { kind: 'already-backing-off' };
+  }
   if (quarantine !== null) {
-    return movedFrom(item, quarantine.generation, doorbell)
+    return movedFrom({ uid: item.uid, generation: quarantine.generation }, item.seen, doorbell)
       ? claim(item, doorbell, claimant, nowMs)
       : { kind: 'quarantined' };
   }
   return isNews(item, doorbell, nowMs) ? claim(item, doorbell, claimant, nowMs) : { kind: 'no-news' };
-}
-
-/**
- * A claim clears what is dirty, also what a dead holder left: the run starts after this is stored, and reads
- * everything, so it sees all that came before. What comes between our read and the swap makes the swap lose.
- */
-function claim(item: WorkItem, doorbell: Doorbell, claimant: Claimant, nowMs: number): Answer {
-  const { seen, failures } = item;
-  const startsOver = seen.generation !== null && movedFrom(item, seen.generation, doorbell);
-  const next = { ...item, dirty: CLEAN, quarantine: null, failures: startsOver ? 0 : failures };
-  const lease = { ...claimant, token: nextToken(item, nowMs), renewTime: nowMs };
-  return { kind: 'claim', item: withLease(next, lease) };
-}
-
-/**
- * Whether the sender knows that the object is gone, or another one, or another generation of it, than what failed.
- *
- * A generation below it is a late message; so is a uid that is known to be gone.
- */
-function movedFrom({ uid, seen }: WorkItem, failed: number | null, doorbell: Doorbell): boolean {
-  if (doorbell.uid !== undefined && seen.gone.includes(doorbell.uid)) return false;
-  if (doorbell.deleted === true) return true;
-  if (doorbell.uid !== undefined && uid !== null && doorbell.uid !== uid) return true;
-  return doorbell.generation !== undefined && (failed === null || doorbell.generation > failed);
 }
 
 function newItem(key: ItemKey): WorkItem {
@@ -93,6 +76,8 @@ function newItem(key: ItemKey): WorkItem {
     lastError: null,
     quarantine: null,
     alarm: null,
+    bucket: null,
+    unfinished: null,
     seen: NOTHING_SEEN,
     children: [],
     runs: [],

@@ -1,6 +1,8 @@
 import type { Retry } from '../errors.ts';
 import { retryDelayMs } from './backoff.ts';
+import { take } from './bucket.ts';
 import { CLEAN, strike } from './dirty.ts';
+import { lastKnown } from './generation.ts';
 import { isHolder, type LeasedItem, nextToken, withLease } from './lease.ts';
 import type { Alarm, ChildRecord, Lease, RunError, RunSummary, Seen, WorkItem } from './work-item.ts';
 
@@ -68,8 +70,15 @@ export function complete(
   const before = item.uid === null || item.uid === uid ? item : startOver(item, item.uid);
   const seen = together(before.seen, report);
   const next = remember(before, uid, seen, report);
-  if (strike(item.dirty, seen).kind !== 'clean') return canRerun ? rerun(next, nowMs) : ring(next, nowMs);
+  if (strike(item.dirty, seen).kind !== 'clean') return again(next, nowMs, canRerun);
   return end(next, report, nowMs, fraction);
+}
+
+/** News is worth a run like any other: it costs one of the bucket, and waits for it when there is none. */
+function again(item: LeasedItem, nowMs: number, canRerun: boolean): Completion {
+  const taking = take(item.bucket, nowMs);
+  if (taking.kind === 'empty') return wake(item, { wakeAt: taking.tokenAt, reason: 'throttled' });
+  return canRerun ? rerun({ ...item, bucket: taking.bucket }, nowMs) : ring(item, nowMs);
 }
 
 /** Another object has taken the name: only the inventory and the runs are worth keeping. */
@@ -98,6 +107,7 @@ function remember(before: LeasedItem, uid: string | null, seen: Seen, report: Ru
     failures: failed ? before.failures + ending.attempts : 0,
     lastError: failed ? { ...ending.error, message: cut(ending.error.message) } : null,
     quarantine: null,
+    unfinished: null,
     seen: bounded(seen, uid, children),
     children,
     runs: [told(summary), ...before.runs].slice(0, MAX_RUNS),
@@ -130,7 +140,8 @@ function cut(message: string): string {
  */
 function rerun(item: LeasedItem, nowMs: number): Completion {
   const lease = { ...item.lease, token: nextToken(item, nowMs), renewTime: nowMs };
-  return { kind: 'rerun', item: withLease(item, lease) };
+  const unfinished = { ...lastKnown(item), claims: 1 };
+  return { kind: 'rerun', item: withLease({ ...item, unfinished }, lease) };
 }
 
 function ring(item: LeasedItem, nowMs: number): Completion {

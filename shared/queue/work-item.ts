@@ -30,6 +30,10 @@ export interface WorkItem {
   /** Why no run starts until the object's generation leaves this one. */
   readonly quarantine: Quarantine | null;
   readonly alarm: Alarm | null;
+  /** The runs that are left to it; null while none was ever taken. */
+  readonly bucket: Bucket | null;
+  /** The claims since the last run that was completed, with the present one; null when there are none. */
+  readonly unfinished: Unfinished | null;
   readonly seen: Seen;
   readonly children: readonly ChildRecord[];
   /** The last runs, newest first. */
@@ -65,7 +69,24 @@ export interface Quarantine {
 
 export interface Alarm {
   readonly wakeAt: number;
-  readonly reason: 'lease' | 'backoff' | 'requeue' | 'rerun';
+  readonly reason: 'lease' | 'backoff' | 'requeue' | 'rerun' | 'throttled' | 'redrive';
+}
+
+/** A token bucket: what was in it at some time. It fills by itself; see `bucket.ts`. */
+export interface Bucket {
+  readonly tokens: number;
+  readonly updatedAt: number;
+}
+
+/** Which object, in which generation; null what nobody has told yet. */
+export interface Known {
+  readonly uid: string | null;
+  readonly generation: number | null;
+}
+
+/** Claims that no run has completed yet: of what those who rang knew, and how many in a row. */
+export interface Unfinished extends Known {
+  readonly claims: number;
 }
 
 /** What completed runs have looked at: tells echo from news. */

@@ -7,8 +7,9 @@ import { answer } from './answer.ts';
 import { complete, type RunReport } from './complete.ts';
 import { withIntended } from './inventory.ts';
 import { isHolder, type LeasedItem, renewed } from './lease.ts';
+import { redrive } from './redrive.ts';
 import { decideAndSwap, type Reading, type Step, type SwapContext } from './swap.ts';
-import { type ChildRecord, formatItemKey, type ItemKey } from './work-item.ts';
+import { type ChildRecord, formatItemKey, type ItemKey, type WorkItem } from './work-item.ts';
 
 export interface WorkQueueOptions {
   readonly store: WorkStore;
@@ -35,7 +36,7 @@ export interface Claim {
 /** `ack`: whether the message may be forgotten now. A claimed one may when the run has been completed. */
 export type Answered =
   | { readonly kind: 'claimed'; readonly claim: Claim }
-  | { readonly kind: 'dirty' | 'no-news' | 'quarantined'; readonly ack: true }
+  | { readonly kind: 'dirty' | 'no-news' | 'quarantined' | 'throttled' | 'backing-off'; readonly ack: true }
   | { readonly kind: 'redelivered'; readonly ack: false };
 
 export type Completed =
@@ -82,10 +83,11 @@ export class WorkQueue {
   async answer(doorbell: Doorbell, messageId: string, signal: AbortSignal): Promise<Answered> {
     const holderIdentity = `${this.#holderIdentity}/${this.#swap.random.id()}`;
     const claimant = { holderIdentity, messageId, leaseDurationMs: this.leaseDurationMs };
+    const fraction = this.#swap.random.fraction();
     return decideAndSwap(
       doorbell.key,
       ({ item, nowMs, sentAt }): Step<Answered> => {
-        const decision = answer(item, doorbell, claimant, nowMs);
+        const decision = answer(item, doorbell, claimant, { nowMs, fraction });
         switch (decision.kind) {
           case 'claim': {
             const claimed = decision.item;
@@ -97,9 +99,15 @@ export class WorkQueue {
             return { kind: 'write', item: claimed, stored };
           }
           case 'dirty':
-            return { kind: 'write', item: decision.item, stored: () => ({ kind: 'dirty', ack: true }) };
+          case 'throttled':
+          case 'backing-off':
+            return { kind: 'write', item: decision.item, stored: () => ({ kind: decision.kind, ack: true }) };
           case 'already-dirty':
             return { kind: 'keep', value: { kind: 'dirty', ack: true } };
+          case 'already-throttled':
+            return { kind: 'keep', value: { kind: 'throttled', ack: true } };
+          case 'already-backing-off':
+            return { kind: 'keep', value: { kind: 'backing-off', ack: true } };
           case 'no-news':
           case 'quarantined':
             return { kind: 'keep', value: { kind: decision.kind, ack: true } };
@@ -181,6 +189,24 @@ export class WorkQueue {
       this.#swap,
       signal,
       this.#known(claim),
+    );
+  }
+
+  /**
+   * Releases an item from quarantine and backoff; ring it with news of the kind `alarm` then.
+   *
+   * @returns the item as it was; undefined when there is none
+   * @throws {TransientError} when the store did not answer
+   */
+  async redrive(key: ItemKey, signal: AbortSignal): Promise<WorkItem | undefined> {
+    return decideAndSwap(
+      key,
+      ({ item, nowMs }): Step<WorkItem | undefined> =>
+        item === undefined
+          ? { kind: 'keep', value: undefined }
+          : { kind: 'write', item: redrive(item, nowMs), stored: () => item },
+      this.#swap,
+      signal,
     );
   }
 

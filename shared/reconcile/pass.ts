@@ -2,13 +2,15 @@ import type { Cluster } from '../ports/cluster.ts';
 import type { Ending, RunReport } from '../queue/complete.ts';
 import type { Controller, Plan } from './controller.ts';
 import { type ConvergeContext, converge } from './converge.ts';
-import { conditionsOf, errorOf } from './failure.ts';
+import { conditionsOf, errorOf, retryOf } from './failure.ts';
 import type { Journal } from './journal.ts';
 import type { LeaseKeeper } from './lease-keeper.ts';
 import { type Observation, observe } from './observe.ts';
+import type { Result } from './result.ts';
 import type { Runtime } from './runtime.ts';
 import { inventoryOf, seenOf } from './seen.ts';
 import { writeStatus } from './status.ts';
+import { throttling } from './throttling.ts';
 
 export interface PassOptions {
   readonly controller: Controller;
@@ -55,19 +57,21 @@ export class Pass {
     const { observation, plan } = await converge(context, start);
     this.#latest = observation;
     this.#plan = plan;
+    const { conditions, calmAfterMs } = throttling(item.bucket);
+    const claim = { ...plan, conditions: [...plan.conditions, ...conditions] };
     const object = await this.#journal.stage('status', () =>
-      writeStatus(context, observation.object, plan, context.now),
+      writeStatus(context, observation.object, claim, context.now),
     );
     this.#latest = this.#planned = { ...observation, object };
-    return plan.result.kind === 'requeueAfter'
-      ? { kind: 'settled', requeueAfterMs: plan.result.delayMs }
-      : { kind: 'settled' };
+    return settled(plan.result, calmAfterMs);
   }
 
   /** Tells the object what went wrong, as far as a person can do something about it. */
   async tell(thrown: unknown): Promise<void> {
-    const conditions = conditionsOf(thrown);
     const { lease, runtime } = this.#options;
+    // What is stopped for good does not run too often any more, and nothing would take that back.
+    const throttled = retryOf(thrown).kind === 'never' ? [] : throttling(lease.claim.item.bucket).conditions;
+    const conditions = [...conditionsOf(thrown), ...throttled];
     if (this.#latest === undefined || lease.signal.aborted) return;
     const context = { ...this.#context(), signal: lease.signal };
     try {
@@ -129,4 +133,11 @@ export class Pass {
       intend: (children) => lease.intend(children),
     };
   }
+}
+
+/** When to look again: after the delay that the plan asked for, or when the object is calm, whichever comes first. */
+function settled(result: Result, calmAfterMs: number | undefined): Ending {
+  const delays = [result.kind === 'requeueAfter' ? result.delayMs : undefined, calmAfterMs];
+  const wanted = delays.filter((delay) => delay !== undefined);
+  return wanted.length === 0 ? { kind: 'settled' } : { kind: 'settled', requeueAfterMs: Math.min(...wanted) };
 }

@@ -11,7 +11,7 @@ import type { Runtime } from './runtime.ts';
 
 export interface Outcome {
   /** `reconciled`, or why no run was needed. */
-  readonly kind: 'reconciled' | 'dirty' | 'no-news' | 'quarantined' | 'redelivered';
+  readonly kind: 'reconciled' | 'dirty' | 'no-news' | 'quarantined' | 'throttled' | 'backing-off' | 'redelivered';
   /** Whether the broker may forget the message. */
   readonly ack: boolean;
 }

@@ -17,7 +17,7 @@ export interface StatusClaim {
  * The conditions that the runtime itself sets. They are abnormal-true (kstatus): present only while they are true, so
  * a healthy object shows nothing of them.
  */
-const RUNTIME_CONDITIONS: ReadonlySet<string> = new Set(['Stalled', 'Reconciling', 'Contended']);
+const RUNTIME_CONDITIONS: ReadonlySet<string> = new Set(['Stalled', 'Reconciling', 'Contended', 'Throttled']);
 
 /**
  * Patches the status subresource where it differs from the claim; writes nothing when it does not.

@@ -157,12 +157,33 @@ export function workStoreContract(
       assert.deepEqual(await store.due(1, signal), [keyOf(clusters[0], 'due-1st')]);
     });
 
+    it('lists the items of one cluster page by page, each of them once', async () => {
+      const cluster = `${clusters[0]}-list`;
+      const names = ['one', 'two', 'three', 'four', 'five'];
+      for (const name of names) await create(fullItem(keyOf(cluster, name)));
+      const pages: (readonly WorkItem[])[] = [];
+      for (let after: ItemKey | undefined; pages.length < 9; after = pages.at(-1)?.at(-1)?.key) {
+        const page = await store.list(cluster, after === undefined ? { limit: 2 } : { after, limit: 2 }, signal);
+        pages.push(page);
+        if (page.length < 2) break;
+      }
+      assert.deepEqual(
+        pages.map(({ length }) => length),
+        [2, 2, 1],
+      );
+      const listed = pages.flat();
+      assert.deepEqual(listed.map(({ key }) => key.name).sort(), [...names].sort());
+      assert.deepEqual(listed[0], fullItem(keyOf(cluster, listed[0]?.key.name ?? '')));
+      assert.deepEqual(await store.list(`${cluster}-none`, { limit: 2 }, signal), []);
+    });
+
     it('does not start what was aborted', async () => {
       const gone = AbortSignal.abort(new Error('stopped'));
       await assert.rejects(store.read(item('aborted').key, gone), { message: 'stopped' });
       await assert.rejects(store.write(item('aborted'), undefined, gone), { message: 'stopped' });
       await assert.rejects(store.remove(item('aborted').key, '1.0', gone), { message: 'stopped' });
       await assert.rejects(store.due(1, gone), { message: 'stopped' });
+      await assert.rejects(store.list(clusters[0], { limit: 1 }, gone), { message: 'stopped' });
       assert.equal((await store.read(item('aborted').key, signal)).item, undefined);
     });
   });
@@ -196,6 +217,8 @@ function fullItem(key: ItemKey): WorkItem {
     lastError: { code: 'API_REFUSED', message: 'cannot apply Deployment.apps default/web: 403 Forbidden' },
     quarantine: { reason: 'INVALID_SPEC', generation: null },
     alarm: { wakeAt: 1_999_999_999_999.25, reason: 'lease' },
+    bucket: { tokens: 17.123456, updatedAt: 1_767_225_600_123.456 },
+    unfinished: { uid: 'uid-1', generation: 7, claims: 2 },
     seen: { generation: 7, versions: { 'uid-1': '12345', 'uid.with.dots': '9' }, gone: ['uid-0'] },
     children: [child('web', 'uid-1'), child('intended', null)],
     runs: [

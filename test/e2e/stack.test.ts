@@ -5,6 +5,7 @@ import { findBinaries } from '../../infra/local/control-plane/find-binaries.ts';
 import { Deployment, Ingress, Service } from '../../shared/kube/builtin.ts';
 import type { Kind } from '../../shared/kube/kind.ts';
 import { type Proving, SharedStack } from '../prove/shared-stack.ts';
+import { Command } from '../support/command.ts';
 import { kubectl } from '../support/kubectl.ts';
 import { until } from '../support/until.ts';
 
@@ -97,5 +98,52 @@ describe('Driftless on real parts', { skip }, () => {
     await until('the item is forgotten', async () =>
       lines.some(({ line }) => line.includes('"leaving"') && line.includes('"next":"gone"')),
     );
+  });
+
+  /** A command as a person gives it in another terminal. */
+  async function driftless(args: string): Promise<{ readonly code: number; readonly output: string }> {
+    const script = `. '${proving.stack.envFile}' && exec '${process.execPath}' infra/cli/main.ts ${args}`;
+    const command = new Command('/bin/sh', ['-c', script]);
+    const code = await command.ended;
+    command.forget();
+    return { code, output: command.output };
+  }
+
+  it('R13, R64: explain says why an object does not run, and redrive runs it once that is mended', async () => {
+    const { webApps, stack } = proving;
+    const { kubeconfig } = stack.controlPlane;
+    await kubectl(kubeconfig, ['create', 'service', 'clusterip', 'blocked', '--tcp=80']);
+    await webApps.apply('blocked');
+    const failures = async (): Promise<number> => {
+      const { code, output } = await driftless('explain webapp default/blocked --json');
+      return code === 0 ? (JSON.parse(output) as { item: { failures: number } }).item.failures : 0;
+    };
+    // From then on it waits for five seconds and more.
+    await until('it fails again and again', async () => (await failures()) >= 11, { everyMs: 500 });
+    const why = await driftless('explain webapp default/blocked');
+    assert.equal(why.code, 0, why.output);
+    assert.match(why.output, /^WebApp\.apps\.driftless\.dev default\/blocked \(cluster local, controller webapp\)$/m);
+    assert.match(why.output, /^ {2}last error +CHILD_NOT_OWNED: .*Service default\/blocked/m);
+    assert.match(why.output, /^ {2}\S+Z {2}CHILD_NOT_OWNED in \d+ ms, because of alarm$/m);
+
+    await webApps.delete(Service, 'blocked');
+    const redriven = await driftless('redrive default/blocked');
+    assert.equal(redriven.code, 0, redriven.output);
+    assert.match(redriven.output, /WebApp\.apps\.driftless\.dev default\/blocked: (released from backoff|it is being)/);
+    await webApps.untilReady('blocked');
+    const ready = await driftless('explain webapps default/blocked');
+    assert.match(ready.output, /It is at rest\. It runs again when it or one of its children changes\./);
+  });
+
+  it('R64: explain and redrive say which object they do not know, and exit with 1', async () => {
+    for (const command of ['explain webapp default/nobody', 'redrive default/nobody']) {
+      const { code, output } = await driftless(command);
+      assert.equal(code, 1);
+      assert.match(
+        output,
+        /error UNKNOWN_OBJECT: there is no work item of local\/webapp WebApp\.apps\.driftless\.dev default\/nobody/,
+      );
+    }
+    assert.equal((await driftless('explain gadget default/nobody')).code, 2);
   });
 });

@@ -4,7 +4,7 @@ import { MemoryCluster } from '../../shared/adapters/memory/cluster.ts';
 import { MemoryWorkStore } from '../../shared/adapters/memory/work-store.ts';
 import { ConfigMap } from '../../shared/kube/builtin.ts';
 import type { Stored } from '../../shared/kube/object.ts';
-import type { ReadItem, Revision, Swap, WorkStore } from '../../shared/ports/work-store.ts';
+import type { Page, ReadItem, Revision, Swap, WorkStore } from '../../shared/ports/work-store.ts';
 import type { ItemKey, WorkItem } from '../../shared/queue/work-item.ts';
 import { type Controller, plan } from '../../shared/reconcile/controller.ts';
 import { sweep } from '../../shared/reconcile/sweep.ts';
@@ -54,6 +54,9 @@ class MortalStore implements WorkStore {
   }
   due(limit: number, s: AbortSignal): Promise<readonly ItemKey[]> {
     return this.#mortal(() => this.#inner.due(limit, s));
+  }
+  list(cluster: string, page: Page, s: AbortSignal): Promise<readonly WorkItem[]> {
+    return this.#mortal(() => this.#inner.list(cluster, page, s));
   }
 
   async #mortal<T>(call: () => Promise<T>): Promise<T> {

@@ -36,6 +36,8 @@ export function workItem(fields: Partial<WorkItem> = {}): WorkItem {
     lastError: null,
     quarantine: null,
     alarm: null,
+    bucket: null,
+    unfinished: null,
     seen: NOTHING_SEEN,
     children: [],
     runs: [],

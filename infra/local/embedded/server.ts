@@ -53,6 +53,7 @@ function operationsOf(store: WorkStore, broker: MemoryBroker): Operations {
     'work-items/write': ({ item, expected }, signal) => store.write(item, expected, signal),
     'work-items/remove': ({ key, expected }, signal) => store.remove(key, expected, signal),
     'work-items/due': ({ limit }, signal) => store.due(limit, signal),
+    'work-items/list': ({ cluster, page }, signal) => store.list(cluster, page, signal),
     'messages/publish': ({ queue, message }) => broker.accept(queue, message),
     'messages/pull': async ({ queue, max, waitMs }, signal) => await broker.pull(queue, { max, waitMs }, signal),
     'messages/ack': ({ queue, messageIds }) => {

@@ -1,6 +1,6 @@
 import type { Encoded, PublishedMessage } from '../../message/codec.ts';
 import type { Queue } from '../../ports/broker.ts';
-import type { ReadItem, Revision, Swap } from '../../ports/work-store.ts';
+import type { Page, ReadItem, Revision, Swap } from '../../ports/work-store.ts';
 import type { ItemKey, WorkItem } from '../../queue/work-item.ts';
 
 /**
@@ -12,6 +12,7 @@ export interface Protocol {
   readonly 'work-items/write': Call<{ readonly item: WorkItem; readonly expected?: Revision }, Swap>;
   readonly 'work-items/remove': Call<{ readonly key: ItemKey; readonly expected: Revision }, Swap['kind']>;
   readonly 'work-items/due': Call<{ readonly limit: number }, readonly ItemKey[]>;
+  readonly 'work-items/list': Call<{ readonly cluster: string; readonly page: Page }, readonly WorkItem[]>;
   readonly 'messages/publish': Call<{ readonly queue: Queue; readonly message: Encoded }, string>;
   readonly 'messages/pull': Call<
     { readonly queue: Queue; readonly max: number; readonly waitMs: number },

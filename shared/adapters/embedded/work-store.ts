@@ -1,4 +1,4 @@
-import type { ReadItem, Revision, Swap, WorkStore } from '../../ports/work-store.ts';
+import type { Page, ReadItem, Revision, Swap, WorkStore } from '../../ports/work-store.ts';
 import type { ItemKey, WorkItem } from '../../queue/work-item.ts';
 import { EmbeddedClient, type EmbeddedClientOptions } from './client.ts';
 
@@ -26,6 +26,10 @@ export class EmbeddedWorkStore implements WorkStore {
 
   due(limit: number, signal: AbortSignal): Promise<readonly ItemKey[]> {
     return this.#client.call('work-items/due', { limit }, signal);
+  }
+
+  list(cluster: string, page: Page, signal: AbortSignal): Promise<readonly WorkItem[]> {
+    return this.#client.call('work-items/list', { cluster, page }, signal);
   }
 
   close(): Promise<void> {

@@ -40,6 +40,9 @@ export function toDocument(item: WorkItem, nonce: string): DocumentData {
   };
 }
 
+/** The fields that were added since the format is this one, as they are read where they are missing. */
+const ADDED: Pick<WorkItem, 'bucket' | 'unfinished'> = { bucket: null, unfinished: null };
+
 /** @throws {TerminalError} when a build of another format has written the document */
 export function fromDocument(data: DocumentData): WorkItem {
   const { format, nonce: _nonce, shard: _shard, wakeAt: _wakeAt, ...item } = data;
@@ -49,8 +52,8 @@ export function fromDocument(data: DocumentData): WorkItem {
       `cannot read a work item of format ${format}: this build knows ${FORMAT}`,
     );
   }
-  // Sound: a document of this format was written by `toDocument`.
-  return item as WorkItem;
+  // Sound: a document of this format was written by `toDocument`, maybe before it knew all of these fields.
+  return { ...ADDED, ...item } as WorkItem;
 }
 
 function hashOf(key: ItemKey): string {

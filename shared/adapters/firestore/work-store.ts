@@ -1,6 +1,6 @@
 import type { Timestamp, WriteResult } from '@google-cloud/firestore';
 import type { Random } from '../../ports/random.ts';
-import type { ReadItem, Revision, Swap, WorkStore } from '../../ports/work-store.ts';
+import type { Page, ReadItem, Revision, Swap, WorkStore } from '../../ports/work-store.ts';
 import { formatItemKey, type ItemKey, type WorkItem } from '../../queue/work-item.ts';
 import { Connection, type ConnectionOptions, codeOf } from './connection.ts';
 import { documentOf, fromDocument, itemsOf, SHARDS, toDocument } from './document.ts';
@@ -88,12 +88,24 @@ class FirestoreWorkStore implements WorkStore {
       .map(({ key }) => key);
   }
 
-  /** After the last call has ended: one that is still under way would end the process with an unhandled rejection. */
+  async list(cluster: string, { after, limit }: Page, signal: AbortSignal): Promise<readonly WorkItem[]> {
+    return this.#connection.call(
+      `list the items of cluster ${cluster}`,
+      async ({ db }) => {
+        const items = itemsOf(db, cluster).orderBy('__name__').limit(limit);
+        const page = after === undefined ? items : items.startAfter(documentOf(db, after).id);
+        return (await page.get()).docs.map((document) => fromDocument(document.data()));
+      },
+      signal,
+    );
+  }
+
   /** Loads the library, so that the first call need not. */
   prepare(): Promise<void> {
     return this.#connection.prepare();
   }
 
+  /** After the last call has ended: one that is still under way would end the process with an unhandled rejection. */
   async close(): Promise<void> {
     await this.#connection.close();
   }

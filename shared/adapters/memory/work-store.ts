@@ -1,5 +1,5 @@
 import type { Clock } from '../../ports/clock.ts';
-import type { ReadItem, Revision, Swap, WorkStore } from '../../ports/work-store.ts';
+import type { Page, ReadItem, Revision, Swap, WorkStore } from '../../ports/work-store.ts';
 import { formatItemKey, type ItemKey, type WorkItem } from '../../queue/work-item.ts';
 
 interface Stored {
@@ -61,6 +61,16 @@ export class MemoryWorkStore implements WorkStore {
       .sort((a, b) => a.wakeAt - b.wakeAt)
       .slice(0, limit)
       .map(({ key }) => key);
+  }
+
+  async list(cluster: string, { after, limit }: Page, signal: AbortSignal): Promise<readonly WorkItem[]> {
+    signal.throwIfAborted();
+    const start = after === undefined ? '' : formatItemKey(after);
+    return [...this.#items]
+      .filter(([id, { item }]) => item.key.cluster === cluster && id > start)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .slice(0, limit)
+      .map(([, { item }]) => item);
   }
 
   /** The time now, and at least so many microseconds after the latest one given out. */

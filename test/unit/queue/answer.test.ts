@@ -7,8 +7,10 @@ import { child, doorbell, heldItem, news, seen, versions, workItem } from '../..
 
 const CLAIMANT = { holderIdentity: 'worker-2', messageId: 'm2', leaseDurationMs: 6_000 };
 const NOW = 5_000;
+const AT_NOW = { nowMs: NOW, fraction: 0.5 };
 
-const ask = (item: WorkItem | undefined, ring: Doorbell, nowMs = NOW) => answer(item, ring, CLAIMANT, nowMs);
+const ask = (item: WorkItem | undefined, ring: Doorbell, nowMs = NOW) =>
+  answer(item, ring, CLAIMANT, { nowMs, fraction: 0.5 });
 
 describe('a doorbell for an item on which nobody works', () => {
   it('claims an item that does not exist, under a token made of the store’s time', () => {
@@ -20,6 +22,8 @@ describe('a doorbell for an item on which nobody works', () => {
         token: 1_767_225_600_123_457,
         lease: { ...CLAIMANT, token: 1_767_225_600_123_457, renewTime: 1_767_225_600_123.457 },
         alarm: { wakeAt: 1_767_225_606_123.457, reason: 'lease' },
+        bucket: { tokens: 99, updatedAt: 1_767_225_600_123.457 },
+        unfinished: { uid: null, generation: null, claims: 1 },
       }),
     );
   });
@@ -130,12 +134,14 @@ describe('a doorbell for an item that is held', () => {
 
   it('keeps the message that the holder works for, which may die yet', () => {
     const again = { ...CLAIMANT, messageId: 'm1' };
-    assert.deepEqual(answer(heldItem(), doorbell(news('a@2')), again, 6_999.999), { kind: 'redelivered' });
+    assert.deepEqual(answer(heldItem(), doorbell(news('a@2')), again, { nowMs: 6_999.999, fraction: 0.5 }), {
+      kind: 'redelivered',
+    });
   });
 
   it('takes its own claim when the reply to it got lost, with what arrived since', () => {
     const item = heldItem({ dirty: { kind: 'versions', versions: versions('a@2') } });
-    const decision = answer(item, doorbell(news('a@1')), { ...CLAIMANT, holderIdentity: 'worker-1' }, NOW);
+    const decision = answer(item, doorbell(news('a@1')), { ...CLAIMANT, holderIdentity: 'worker-1' }, AT_NOW);
     assert(decision.kind === 'claim');
     assert.deepEqual(decision.item.lease, { ...item.lease, renewTime: NOW });
     assert.deepEqual(decision.item.dirty, item.dirty);
@@ -204,5 +210,155 @@ describe('a doorbell for an item in quarantine', () => {
     assert(decision.kind === 'claim');
     assert.equal(decision.item.quarantine, null);
     assert.equal(decision.item.failures, 0);
+  });
+});
+
+describe('a doorbell for an object that has no run left', () => {
+  const empty = { tokens: 0.25, updatedAt: 4_800 };
+  const spent = workItem({ uid: 'a', bucket: empty, seen: seen({ generation: 2, versions: { a: '9' } }) });
+
+  it('R2: waits for the next run, as an alarm', () => {
+    assert.deepEqual(ask(spent, doorbell(news('a@10'))), {
+      kind: 'throttled',
+      item: { ...spent, alarm: { wakeAt: 5_550, reason: 'throttled' } },
+    });
+  });
+
+  it('writes nothing when the alarm is set already', () => {
+    const waiting = { ...spent, alarm: { wakeAt: 5_550, reason: 'throttled' } } as const;
+    assert.deepEqual(ask(waiting, doorbell(news('a@11'), { uid: 'a', generation: 3 })), { kind: 'already-throttled' });
+  });
+
+  it('keeps an alarm that comes earlier, and none that is due, which would ring all the time', () => {
+    const early = { ...spent, alarm: { wakeAt: 5_001, reason: 'requeue' } } as const;
+    assert.deepEqual(ask(early, doorbell(news('a@10'))), { kind: 'already-throttled' });
+    for (const wakeAt of [NOW, NOW + 60_000]) {
+      const decision = ask({ ...spent, alarm: { wakeAt, reason: 'requeue' } }, doorbell(news('a@10')));
+      assert(decision.kind === 'throttled');
+      assert.deepEqual(decision.item.alarm, { wakeAt: 5_550, reason: 'throttled' });
+    }
+  });
+
+  it('claims for the alarm at the moment for which it was set', () => {
+    const waiting = { ...spent, alarm: { wakeAt: 5_550, reason: 'throttled' } } as const;
+    assert.equal(ask(waiting, doorbell({ kind: 'alarm' }), 5_549).kind, 'no-news');
+    const decision = ask(waiting, doorbell({ kind: 'alarm' }), 5_550);
+    assert(decision.kind === 'claim');
+    assert.deepEqual(decision.item.bucket, { tokens: 0, updatedAt: 5_550 });
+  });
+
+  it('I3: does not even wait when there is no news', () => {
+    assert.deepEqual(ask(spent, doorbell(news('a@9'))), { kind: 'no-news' });
+  });
+
+  it('a new generation waits, too, but not with the failures or the quarantine of the old one', () => {
+    const stopped = { ...spent, failures: 4, quarantine: { reason: 'INVALID_SPEC', generation: 2 } };
+    const decision = ask(stopped, doorbell(news('a@10'), { uid: 'a', generation: 3 }));
+    assert(decision.kind === 'throttled');
+    assert.equal(decision.item.quarantine, null);
+    assert.equal(decision.item.failures, 0);
+  });
+
+  it('takes the lease of a dead holder from it, and leaves the item to the alarm', () => {
+    const abandoned = heldItem({ bucket: { tokens: 0.5, updatedAt: 7_000 }, dirty: { kind: 'unknown' } });
+    const decision = ask(abandoned, doorbell({ kind: 'alarm' }), 7_000);
+    assert(decision.kind === 'throttled');
+    assert.equal(decision.item.lease, null);
+    assert.deepEqual(decision.item.alarm, { wakeAt: 7_500, reason: 'throttled' });
+  });
+});
+
+describe('an object whose holders die', () => {
+  const unfinished = (claims: number) => ({ uid: 'a', generation: 3, claims });
+  /** Held for the n-th time without a completed run; the lease ends at 7000. */
+  const held = (claims: number, failures = claims - 1) =>
+    heldItem({
+      uid: 'a',
+      unfinished: unfinished(claims),
+      failures,
+      seen: seen({ generation: 2, versions: { a: '1' } }),
+    });
+
+  it('P46: is claimed at once the first four times, each of which counts as a failure', () => {
+    for (const claims of [1, 2, 3, 4]) {
+      const decision = ask(held(claims), doorbell({ kind: 'alarm' }), 7_000);
+      assert(decision.kind === 'claim');
+      assert.equal(decision.item.failures, claims);
+      assert.deepEqual(decision.item.unfinished, unfinished(claims + 1));
+      assert.deepEqual(decision.item.lastError, {
+        code: 'HOLDER_LOST',
+        message: 'worker-1 died during the run, or overslept its lease',
+      });
+    }
+  });
+
+  it('P46: is claimed at once however often it failed otherwise: a killed process is no fault of the object', () => {
+    assert.equal(ask(held(1, 30), doorbell({ kind: 'alarm' }), 7_000).kind, 'claim');
+  });
+
+  it('R2: backs off from the fifth in a row on, like any other failure', () => {
+    for (const [claims, wakeAt] of [
+      [5, 7_120],
+      [10, 10_840],
+      [50, 232_000],
+    ] as const) {
+      const decision = ask(held(claims), doorbell({ kind: 'alarm' }), 7_000);
+      assert(decision.kind === 'backing-off');
+      assert.equal(decision.item.lease, null);
+      assert.equal(decision.item.failures, claims);
+      assert.deepEqual(decision.item.alarm, { wakeAt, reason: 'backoff' });
+    }
+  });
+
+  const waiting = workItem({
+    uid: 'a',
+    failures: 12,
+    unfinished: unfinished(12),
+    alarm: { wakeAt: NOW + 20_000, reason: 'backoff' },
+    seen: seen({ generation: 2, versions: { a: '1' } }),
+  });
+
+  it('R2: is not claimed any earlier by news, by the message of a dead holder, or by somebody who asks', () => {
+    for (const ring of [
+      doorbell(news('b@6')),
+      doorbell(news('a@9'), { uid: 'a', generation: 3 }),
+      doorbell({ kind: 'unknown' }),
+      doorbell({ kind: 'alarm' }),
+    ]) {
+      assert.deepEqual(ask(waiting, ring), { kind: 'already-backing-off' });
+    }
+  });
+
+  it('R2: is claimed when its backoff is over, and goes on counting', () => {
+    const decision = ask(waiting, doorbell({ kind: 'alarm' }), NOW + 20_000);
+    assert(decision.kind === 'claim');
+    assert.deepEqual(decision.item.unfinished, unfinished(13));
+    assert.equal(decision.item.failures, 12);
+  });
+
+  it('R13: is claimed at once in a new generation, which starts counting anew and lets itself in only once', () => {
+    const ring = doorbell(news('a@10'), { uid: 'a', generation: 4 });
+    const decision = ask(waiting, ring);
+    assert(decision.kind === 'claim');
+    assert.deepEqual(decision.item.unfinished, { uid: 'a', generation: 4, claims: 1 });
+    assert.equal(decision.item.failures, 0);
+    assert.deepEqual(ask({ ...waiting, unfinished: { ...unfinished(12), generation: 4 } }, ring), {
+      kind: 'already-backing-off',
+    });
+    const lost = ask({ ...held(5), unfinished: { ...unfinished(5), generation: 4 } }, ring, 7_000);
+    assert.equal(lost.kind, 'backing-off');
+  });
+
+  it('is claimed at once when it was deleted or recreated', () => {
+    assert.equal(ask(waiting, doorbell(news('a@10'), { uid: 'a', deleted: true })).kind, 'claim');
+    const decision = ask(waiting, doorbell(news('new@11'), { uid: 'new', generation: 1 }));
+    assert(decision.kind === 'claim');
+    assert.deepEqual(decision.item.unfinished, { uid: 'new', generation: 1, claims: 1 });
+  });
+
+  it('counts the first of an item that was written before anybody counted', () => {
+    const decision = ask(heldItem({ uid: 'a' }), doorbell({ kind: 'alarm' }), 7_000);
+    assert(decision.kind === 'claim');
+    assert.deepEqual(decision.item.unfinished, { uid: 'a', generation: null, claims: 2 });
   });
 });

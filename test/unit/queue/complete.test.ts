@@ -115,6 +115,17 @@ describe('a failed run', () => {
     assert.equal(completion.item.lease, null);
   });
 
+  it('ends a series of lost holders: the process survived it', () => {
+    const item = heldItem({ uid: 'a', unfinished: { uid: 'a', generation: 3, claims: 7 } });
+    assert.equal(stored(end(item, report(FAILED))).unfinished, null);
+    const dirty = { ...item, dirty: { kind: 'unknown' } } as const;
+    assert.deepEqual(stored(end(dirty, report(SETTLED, { generation: 4 }))).unfinished, {
+      uid: 'a',
+      generation: 4,
+      claims: 1,
+    });
+  });
+
   it('keeps a long error message short', () => {
     const error = { code: 'API_REFUSED', message: 'x'.repeat(50_000) };
     assert.equal(stored(end(heldItem(), report({ ...FAILED, error }))).lastError?.message.length, 1001);
@@ -164,6 +175,24 @@ describe('news that arrived during a run', () => {
       assert.equal(stored(ring).quarantine, null);
     }
     assert.equal(stored(end(dirty, report(FAILED, { seen: missedOne }))).failures, 1);
+  });
+
+  it('R2: costs a run of the bucket at once, and none when somebody else is rung, who pays for it', () => {
+    const bucket = { tokens: 5, updatedAt: 3_000 };
+    const rerun = end({ ...dirty, bucket }, report(SETTLED, { seen: missedOne }));
+    assert.deepEqual(stored(rerun).bucket, { tokens: 4, updatedAt: 3_000 });
+    const ring = end({ ...dirty, bucket }, report(SETTLED, { seen: missedOne }), { canRerun: false });
+    assert.deepEqual(stored(ring).bucket, bucket);
+  });
+
+  it('R2: waits for the next run of an object that has none left', () => {
+    const spent = { ...dirty, bucket: { tokens: 0.25, updatedAt: 3_000 } };
+    for (const canRerun of [true, false]) {
+      const completion = end(spent, report(SETTLED, { seen: missedOne }), { canRerun });
+      assert(completion.kind === 'wake');
+      assert.equal(completion.item.lease, null);
+      assert.deepEqual(completion.item.alarm, { wakeAt: 3_750, reason: 'throttled' });
+    }
   });
 
   it('cannot be struck out when nobody knows what it was', () => {

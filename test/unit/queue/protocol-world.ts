@@ -9,7 +9,7 @@ import type { Ending } from '../../../shared/queue/complete.ts';
 import type { ItemKey, WorkItem } from '../../../shared/queue/work-item.ts';
 import { type Claim, WorkQueue } from '../../../shared/queue/work-queue.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
-import { child, doorbell, itemKey, report, seen } from '../../support/work-items.ts';
+import { child, doorbell, itemKey, report, seen, workItem } from '../../support/work-items.ts';
 
 interface Message {
   readonly id: string;
@@ -29,6 +29,10 @@ export type EndingKind = 'settled' | 'requeue' | 'backoff' | 'terminal';
 export interface Choices {
   readonly endings: readonly EndingKind[];
   readonly canRerun: readonly boolean[];
+  /** Runs that the object has left at the start. @default all */
+  readonly tokens?: number;
+  /** Holders that it has lost in a row already. @default 0 */
+  readonly lostHolders?: number;
 }
 
 /**
@@ -56,6 +60,17 @@ export class ProtocolWorld {
 
   constructor(choices: Choices) {
     this.#choices = choices;
+  }
+
+  /** The object exists, and its item is what the choices say. */
+  async start(): Promise<void> {
+    const { tokens, lostHolders = 0 } = this.#choices;
+    const item = workItem({
+      bucket: tokens === undefined ? null : { tokens, updatedAt: this.clock.now() },
+      unfinished: lostHolders === 0 ? null : { uid: null, generation: null, claims: lostHolders },
+    });
+    await this.#store.write(item, undefined, NEVER);
+    this.recreate();
   }
 
   changeObject(): void {
@@ -319,6 +334,10 @@ class SteppedStore implements WorkStore {
     return [];
   }
 
+  async list(): Promise<readonly WorkItem[]> {
+    return [];
+  }
+
   async #arrive(): Promise<void> {
     if ((await this.#stop(this.#worker)) === 'fail') throw new TransientError('STORE_UNAVAILABLE', 'no answer');
   }
@@ -354,8 +373,11 @@ class GuardedStore {
 
   #check(author: string, before: WorkItem | undefined, next: WorkItem, nowMs: number): void {
     const [had, has] = [before?.lease ?? null, next.lease];
+    const free = had === null || nowMs >= had.renewTime + had.leaseDurationMs;
     if (has === null) {
-      this.#assertHolder(author, before);
+      // Whoever may not run yet leaves it to an alarm, and nothing that a run has found out is touched.
+      const waits = free && before !== undefined && next.alarm !== null;
+      if (!waits || !isDeepStrictEqual(foundOut(next), foundOut(before))) this.#assertHolder(author, before);
       return;
     }
     if (has.token === had?.token) {
@@ -363,7 +385,6 @@ class GuardedStore {
       if (!isDeepStrictEqual({ ...next, dirty: before?.dirty }, before)) this.#assertHolder(author, before);
       return;
     }
-    const free = had === null || nowMs >= had.renewTime + had.leaseDurationMs;
     if (!free) this.#assertHolder(author, before);
     assert(before === undefined || has.token > before.token, 'a token did not grow');
     const holder = `${has.token} of ${author}`;
@@ -375,4 +396,8 @@ class GuardedStore {
     assert.equal(item?.lease?.holderIdentity, author, 'somebody else’s item was changed');
     assert(this.#given.has(`${item.lease.token} of ${author}`));
   }
+}
+
+function foundOut({ uid, token, seen, children, runs }: WorkItem) {
+  return { uid, token, seen, children, runs };
 }

@@ -62,9 +62,11 @@ describe('the claim → complete protocol, in any interleaving of workers, crash
         fc.array(command, { minLength: 10, maxLength: 60, size: 'max' }),
         endings,
         fc.array(fc.boolean(), { minLength: 1, maxLength: 6 }),
-        async (commands, chosen, canRerun) => {
-          const world = new ProtocolWorld({ endings: chosen, canRerun });
-          world.recreate();
+        fc.constantFrom(0, 1, 3, 100),
+        fc.constantFrom(0, 0, 4),
+        async (commands, chosen, canRerun, tokens, lostHolders) => {
+          const world = new ProtocolWorld({ endings: chosen, canRerun, tokens, lostHolders });
+          await world.start();
           for (const run of commands) {
             await run(world);
             await flush();

@@ -44,6 +44,7 @@ function counting(store: WorkStore, calls: string[]): WorkStore {
     write: (...args) => noted('write', () => store.write(...args)),
     remove: (...args) => noted('remove', () => store.remove(...args)),
     due: (...args) => noted('due', () => store.due(...args)),
+    list: (...args) => noted('list', () => store.list(...args)),
   };
 }
 
@@ -244,5 +245,34 @@ describe('WorkQueue', () => {
       code: 'CONTENDED',
       retry: { kind: 'backoff' },
     });
+  });
+
+  it('R13: releases what is in quarantine, and leaves its alarm in case the ring gets lost', async () => {
+    const { queue, stored } = world();
+    const claim = claimed(await queue.answer(doorbell(news('a@1')), 'm1', signal));
+    const error = { code: 'INVALID_SPEC', message: 'spec.replicas is negative' };
+    const failed = report({ kind: 'failed', error, retry: { kind: 'never' }, attempts: 1 });
+    await queue.complete(claim, failed, { canRerun: true }, signal);
+    assert.equal((await queue.answer(doorbell(news('a@1')), 'm2', signal)).kind, 'quarantined');
+
+    const before = await queue.redrive(itemKey(), signal);
+    assert.deepEqual(before?.quarantine, { reason: 'INVALID_SPEC', generation: 1 });
+    assert.deepEqual(await queue.due(10, signal), [itemKey()]);
+    assert.equal((await stored())?.failures, 0);
+    claimed(await queue.answer(doorbell({ kind: 'alarm' }), 'm3', signal));
+  });
+
+  it('looks once more at what is being worked on, when somebody asks for it', async () => {
+    const { queue, stored } = world();
+    const claim = claimed(await queue.answer(doorbell(news('a@1')), 'm1', signal));
+    await queue.redrive(itemKey(), signal);
+    assert.deepEqual((await stored())?.lease, claim.item.lease);
+    assert.equal((await queue.complete(claim, report(SETTLED), { canRerun: true }, signal)).kind, 'rerun');
+  });
+
+  it('makes no item for an object that nobody has heard of', async () => {
+    const { queue, stored } = world();
+    assert.equal(await queue.redrive(itemKey(), signal), undefined);
+    assert.equal(await stored(), undefined);
   });
 });
