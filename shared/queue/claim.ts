@@ -3,6 +3,7 @@ import { backoffMs } from './backoff.ts';
 import { take } from './bucket.ts';
 import { CLEAN } from './dirty.ts';
 import { lastKnown, startsOver, withTold } from './generation.ts';
+import { inDoubt } from './inventory.ts';
 import { type LeasedItem, nextToken, withLease } from './lease.ts';
 import type { Alarm, WorkItem } from './work-item.ts';
 
@@ -94,6 +95,7 @@ function withoutHolder(item: LeasedItem): WorkItem {
     ...item,
     lease: null,
     dirty: CLEAN,
+    children: inDoubt(item.children),
     failures: item.failures + 1,
     lastError: { code: 'HOLDER_LOST', message },
     // An item of a build that did not count: this is the first one.

@@ -3,6 +3,7 @@ import { retryDelayMs } from './backoff.ts';
 import { take } from './bucket.ts';
 import { CLEAN, strike } from './dirty.ts';
 import { lastKnown } from './generation.ts';
+import { afterRun } from './inventory.ts';
 import { isHolder, type LeasedItem, nextToken, withLease } from './lease.ts';
 import type { Alarm, ChildRecord, Lease, RunError, RunSummary, Seen, WorkItem } from './work-item.ts';
 
@@ -81,10 +82,13 @@ function again(item: LeasedItem, nowMs: number, canRerun: boolean): Completion {
   return canRerun ? rerun({ ...item, bucket: taking.bucket }, nowMs) : ring(item, nowMs);
 }
 
-/** Another object has taken the name: only the inventory and the runs are worth keeping. */
+/**
+ * Another object has taken the name: only the runs are worth keeping. What is still made for the old one is garbage by
+ * its owner reference.
+ */
 function startOver(item: LeasedItem, goneUid: string): LeasedItem {
   const gone = [goneUid, ...item.seen.gone];
-  return { ...item, failures: 0, lastError: null, seen: { generation: null, versions: {}, gone } };
+  return { ...item, failures: 0, lastError: null, seen: { generation: null, versions: {}, gone }, children: [] };
 }
 
 /** All that this run and those before it took into account. */
@@ -98,7 +102,8 @@ function together({ generation, versions, gone }: Seen, report: RunReport): Seen
 
 /** The item with what the run has learnt, still held, and nothing dirty. */
 function remember(before: LeasedItem, uid: string | null, seen: Seen, report: RunReport): LeasedItem {
-  const { ending, children, summary } = report;
+  const { ending, summary } = report;
+  const children = afterRun(before.children, report.children);
   const failed = ending.kind === 'failed';
   return {
     ...before,

@@ -5,6 +5,27 @@ import { type ChildRecord, formatItemKey, type WorkItem } from './work-item.ts';
 /** Keeps an item, with what it has seen of each child, well below the size that a store takes. */
 const MAX_CHILDREN = 1000;
 
+/** Names that are remembered though nothing of that name exists: each costs a read at every run. */
+const MAX_ABSENT = 32;
+
+/** The inventory as the successor of a holder that never completed must take it. */
+export function inDoubt(children: readonly ChildRecord[]): readonly ChildRecord[] {
+  return children.map((child) => ({ ...child, mayReturn: true }));
+}
+
+/** The inventory after a run that found `existing`: with what may return of what was `known` before it. */
+export function afterRun(known: readonly ChildRecord[], existing: readonly ChildRecord[]): readonly ChildRecord[] {
+  const doubtful = known.filter(({ mayReturn }) => mayReturn === true);
+  if (doubtful.length === 0) return existing;
+  const names = new Set(doubtful.map(formatRef));
+  const found = new Set(existing.map(formatRef));
+  const absent = doubtful.filter((child) => !found.has(formatRef(child))).map((child) => ({ ...child, uid: null }));
+  return [
+    ...existing.map((child): ChildRecord => (names.has(formatRef(child)) ? { ...child, mayReturn: true } : child)),
+    ...absent.slice(-MAX_ABSENT),
+  ];
+}
+
 /**
  * The item with these children in its inventory; the very same item when it knows them all. A child that it knows
  * keeps its uid.

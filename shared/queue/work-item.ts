@@ -103,8 +103,13 @@ export interface Seen {
 
 /** A child that this item made, or is about to make: the intent is stored before the first create. */
 export interface ChildRecord extends ObjectRef {
-  /** Null while it is only intended. */
+  /** Null while it does not exist: it is only intended, or it `mayReturn`. */
   readonly uid: string | null;
+  /**
+   * A lease was taken over while it was known here. Whoever lost that lease may have a create of it under way, which
+   * no precondition stops: it is looked for at every run, also when it does not exist and nobody wants it any more.
+   */
+  readonly mayReturn?: true;
 }
 
 /** One finished run, in short. */

@@ -102,6 +102,11 @@ function endState(cluster: MemoryCluster): unknown {
   return JSON.parse(JSON.stringify(objects, (key, value) => (key === 'lastTransitionTime' ? undefined : value)));
 }
 
+/** The children that the item knows to exist; a name that may return is remembered only where somebody died. */
+function existing(item: WorkItem | undefined): string[] {
+  return item?.children.flatMap(({ name, uid }) => (uid === null ? [] : [name])) ?? [];
+}
+
 async function settle(world: World): Promise<void> {
   // The redelivery of the message and the alarm: whichever comes first, and then the other.
   await drive(world.clock, world.ring({}, 'message')).catch(() => undefined);
@@ -137,7 +142,7 @@ async function live(
   return {
     state: endState(cluster),
     contacts: death.contacts,
-    item: { lease: item?.lease, alarm: item?.alarm, children: item?.children.map(({ name }) => name).sort() },
+    item: { lease: item?.lease, alarm: item?.alarm, children: existing(item).sort() },
   };
 }
 

@@ -34,6 +34,16 @@ describe('a doorbell for an item on which nobody works', () => {
     assert.deepEqual(decision.item.alarm, { wakeAt: 11_000, reason: 'lease' });
   });
 
+  it('R8: takes over from a holder that never completed with every child in doubt: it may be created yet', () => {
+    const item = heldItem({ children: [child('web', 'b'), child('other', null)] });
+    const decision = ask(item, doorbell({ kind: 'alarm' }), 7_000);
+    assert(decision.kind === 'claim');
+    assert.deepEqual(decision.item.children, [
+      { ...child('web', 'b'), mayReturn: true },
+      { ...child('other', null), mayReturn: true },
+    ]);
+  });
+
   it('gives a token above the last one, also when that is ahead of the time', () => {
     const decision = ask(workItem({ token: 9_000_000_000 }), doorbell({ kind: 'unknown' }));
     assert(decision.kind === 'claim');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { complete, type Ending, type RunReport } from '../../../shared/queue/complete.ts';
-import type { WorkItem } from '../../../shared/queue/work-item.ts';
+import type { ChildRecord, WorkItem } from '../../../shared/queue/work-item.ts';
 import { child, heldItem, report, runSummary, seen, versions, workItem } from '../../support/work-items.ts';
 
 const CONTEXT = { nowMs: 3_000, canRerun: true, fraction: 0.5 };
@@ -22,6 +22,8 @@ const GONE: Ending = { kind: 'gone' };
 
 const end = (item: WorkItem | undefined, ended: RunReport, context: Partial<typeof CONTEXT> = {}) =>
   complete(item, heldItem().lease, ended, { ...CONTEXT, ...context });
+
+const doubtful = (name: string, uid: string | null): ChildRecord => ({ ...child(name, uid), mayReturn: true });
 
 /** The item that a completion stores. */
 function stored(completion: ReturnType<typeof complete>): WorkItem {
@@ -258,6 +260,24 @@ describe('an item stays small, however long it lives', () => {
       end(heldItem({ seen: seen({ gone: old }) }), report(SETTLED, { seen: seen({ gone: ['new'] }) })),
     );
     assert.deepEqual(next.seen.gone, ['new', ...old.slice(0, 31)]);
+  });
+
+  it('R8: still looks for a child that a holder before it may yet create, and marks it wherever it turns up', () => {
+    const known = [doubtful('a', 'uid-a'), doubtful('b', 'uid-b'), child('c', 'uid-c')];
+    const ended = report(SETTLED, { children: [child('a', 'uid-a')] });
+    const next = stored(end(heldItem({ uid: 'a', children: known }), ended));
+    assert.deepEqual(next.children, [doubtful('a', 'uid-a'), doubtful('b', null)]);
+  });
+
+  it('forgets what may return when the object is another one: its owner reference makes it garbage', () => {
+    const item = heldItem({ uid: 'old', children: [doubtful('a', null)] });
+    assert.deepEqual(stored(end(item, report(SETTLED, { uid: 'new' }))).children, []);
+  });
+
+  it('keeps the 32 latest names of what may return', () => {
+    const children = Array.from({ length: 40 }, (_, n) => doubtful(`c${n}`, null));
+    const next = stored(end(heldItem({ uid: 'a', children }), report(SETTLED)));
+    assert.deepEqual([next.children.length, next.children[0]?.name], [32, 'c8']);
   });
 
   it('tells 20 writes of a run, and how many more there were', () => {
