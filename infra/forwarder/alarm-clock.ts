@@ -52,6 +52,7 @@ function openSource(config: ForwarderConfig): AlarmSource & { prepare?(): Promis
   return openFirestoreAlarmSource({
     projectId: config.GOOGLE_CLOUD_PROJECT,
     cluster,
+    changes: config.FIRESTORE_EMULATOR_HOST === undefined ? 'listen' : 'poll',
     // Retries of long outages are the alarm clock's.
     guard: createGuard({ name: 'Firestore', timeoutMs: 5_000 }),
   });
