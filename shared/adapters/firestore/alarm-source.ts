@@ -8,7 +8,7 @@ import { itemsOf, msOf, NO_ALARM, SHARDS } from './document.ts';
 import { listen, poll } from './follow-query.ts';
 
 /**
- * How changes are heard of. `listen`: by a real-time query. `poll`: by asking every 50 ms, for the emulator. That one
+ * How changes are heard of. `listen`: by a real-time query. `poll`: by asking every 100 ms, for the emulator. That one
  * goes through all items for each listener within each commit (with a thousand items a write takes 30 ms instead of one),
  * and fails a commit that meets the end of a listener.
  */

@@ -38,7 +38,8 @@ export async function* listen(query: Query, signal: AbortSignal): AsyncGenerator
   }
 }
 
-const POLL_EVERY_MS = 50;
+/** Only an alarm that is set for sooner than this is late by it: all others are known before their time. */
+const POLL_EVERY_MS = 100;
 /** A query that takes long is asked less often: at most a fifth of the server's time is ours. */
 const REST_FACTOR = 4;
 
