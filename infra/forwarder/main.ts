@@ -1,5 +1,6 @@
 /**
- * The forwarder's process: watches the kinds of every controller, and publishes doorbells.
+ * The forwarder's process: watches the kinds of every controller, and publishes doorbells. Where it is told to, it hosts
+ * the alarm clock, too.
  *
  * Ends with 0 after SIGTERM or SIGINT, 2 when the settings are wrong, 1 when something else keeps it from working.
  * A cluster or a broker that is away does not: it waits for them.
@@ -17,6 +18,7 @@ import { ConfigError } from '../../shared/errors.ts';
 import type { Publisher } from '../../shared/ports/broker.ts';
 import type { Logger } from '../../shared/ports/logger.ts';
 import { Forwarder } from '../../shared/watch/forwarder.ts';
+import { hostAlarmClock } from './alarm-clock.ts';
 import { type ForwarderConfig, readConfig } from './config.ts';
 import { startHealthServer } from './server.ts';
 
@@ -56,7 +58,8 @@ async function forward(config: ForwarderConfig, logger: Logger): Promise<void> {
   });
   // Credentials that cannot be read now never will be; without this look the watches would wait for them.
   const publisher = createPublisher(config);
-  await Promise.all([kubernetes.prepare(), publisher.prepare?.()]);
+  const alarms = hostAlarmClock(config, { publisher, clock, random, logger });
+  await Promise.all([kubernetes.prepare(), publisher.prepare?.(), alarms.prepare()]);
   const forwarder = new Forwarder({
     cluster: config.DRIFTLESS_CLUSTER,
     controllers,
@@ -66,19 +69,21 @@ async function forward(config: ForwarderConfig, logger: Logger): Promise<void> {
     random,
     logger,
   });
-  const health = await startHealthServer(config.PORT, () => forwarder.stats());
+  const health = await startHealthServer(config.PORT, () => ({ ...forwarder.stats(), alarms: alarms.stats() }));
   logger.info('forwarder started', {
     cluster: config.DRIFTLESS_CLUSTER,
     controllers: controllers.map(({ name }) => name),
+    alarmClock: config.DRIFTLESS_ALARM_CLOCK,
     port: health.port,
   });
 
-  const running = forwarder.run(stop.signal);
+  const running = Promise.all([forwarder.run(stop.signal), alarms.run(stop.signal)]);
   await Promise.race([forwarder.synced, running]);
   if (!stop.signal.aborted) logger.info('forwarder synced', { kinds: Object.keys(forwarder.stats().kinds) });
   await running;
 
-  await Promise.race([Promise.all([publisher.close(), kubernetes.close(), health.close()]), clock.sleep(CLOSE_MS)]);
+  const closing = [publisher.close(), kubernetes.close(), alarms.close(), health.close()];
+  await Promise.race([Promise.all(closing), clock.sleep(CLOSE_MS)]);
   logger.info('stopped', { published: forwarder.stats().doorbells.published });
 }
 

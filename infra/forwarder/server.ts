@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { AlarmClockStats } from '../../shared/queue/alarm-clock.ts';
 import type { ForwarderStats } from '../../shared/watch/forwarder.ts';
 
 export interface HealthServer {
@@ -8,16 +9,21 @@ export interface HealthServer {
   close(): Promise<void>;
 }
 
+export interface ProcessStats extends ForwarderStats {
+  /** Undefined when this process hosts no alarm clock. */
+  readonly alarms: AlarmClockStats | undefined;
+}
+
 /** The API server sends a bookmark every minute at least; a kind that hears nothing for this long is not watched. */
 const SILENT_MS = 180_000;
 
 /**
  * Serves `/healthz` (the process answers), `/readyz` (every kind is listed and heard of) and `/statusz` (figures of
- * each kind, as JSON).
+ * each kind and of the alarm clock, as JSON). An alarm clock that fails makes nothing unready: `sweep` is its net.
  *
  * `/healthz` does not depend on the API server or the broker: a restart would not mend them.
  */
-export async function startHealthServer(port: number, stats: () => ForwarderStats): Promise<HealthServer> {
+export async function startHealthServer(port: number, stats: () => ProcessStats): Promise<HealthServer> {
   const server = createServer((request, response) => {
     switch (request.url) {
       case '/healthz':
@@ -38,7 +44,7 @@ export async function startHealthServer(port: number, stats: () => ForwarderStat
 }
 
 /** Why the forwarder cannot be relied on now, a sentence for each kind. */
-function problemsOf({ kinds }: ForwarderStats): readonly string[] {
+function problemsOf({ kinds }: ProcessStats): readonly string[] {
   return Object.entries(kinds).flatMap(([kind, { synced, idleMs, lastError }]) => {
     const why = lastError === undefined ? '' : `: ${lastError}`;
     if (!synced) return [`${kind} is not listed yet${why}`];

@@ -13,10 +13,16 @@ export interface OwnPart {
   readonly backends: Backends;
 }
 
+export interface ForwarderPart extends OwnPart {
+  readonly kubeconfig: string;
+  /** `on` or `off`: whether it rings alarms, too. */
+  readonly alarmClock: string;
+}
+
 /** The forwarder; ready once it has seen every object of every kind. */
-export function forwarderPart({ port, backends, kubeconfig }: OwnPart & { readonly kubeconfig: string }): Part {
+export function forwarderPart({ port, backends, kubeconfig, alarmClock }: ForwarderPart): Part {
   return nodePart('forwarder', ['infra/forwarder/main.ts'], {
-    env: { ...backends, KUBECONFIG: kubeconfig, PORT: String(port) },
+    env: { ...backends, KUBECONFIG: kubeconfig, PORT: String(port), DRIFTLESS_ALARM_CLOCK: alarmClock },
     ready: answers(`http://127.0.0.1:${port}/readyz`),
     usuallyMs: 1_000,
     whenItEnds: 'restart',

@@ -80,9 +80,10 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       startCluster(options, supervisor, binaries),
       startBroker(options, supervisor, ports),
     ]);
+    const alarmClock = environment['DRIFTLESS_ALARM_CLOCK'] ?? 'on';
     const envFile = join(supervisor.directory, 'env');
     await allOrFirstError([
-      startOwnParts({ supervisor, controlPlane, backends, ports }),
+      startOwnParts({ supervisor, controlPlane, backends, ports, alarmClock }),
       writeEnvFile(envFile, { KUBECONFIG: controlPlane.kubeconfig, ...backends }),
     ]);
     return {
@@ -146,10 +147,12 @@ interface OwnPartsOptions {
   readonly controlPlane: ControlPlane;
   readonly backends: Backends;
   readonly ports: readonly number[];
+  readonly alarmClock: string;
 }
 
 /** Forwarder and functions, each with the permissions that it needs and no others. */
-async function startOwnParts({ supervisor, controlPlane, backends, ports }: OwnPartsOptions): Promise<void> {
+async function startOwnParts(options: OwnPartsOptions): Promise<void> {
+  const { supervisor, controlPlane, backends, ports, alarmClock } = options;
   const account = (name: string, rules: readonly PolicyRule[]): Promise<string> =>
     controlPlane.issueKubeconfig({ name, namespace: 'driftless-system', serviceAccount: name, rules });
   const [forwarderKubeconfig, kubeconfig] = await Promise.all([
@@ -160,7 +163,7 @@ async function startOwnParts({ supervisor, controlPlane, backends, ports }: OwnP
   await allOrFirstError([
     supervisor.start(functionPart('reconcile', { port: reconcile, backends, kubeconfig })),
     supervisor.start(functionPart('sweep', { port: sweep, backends, kubeconfig })),
-    supervisor.start(forwarderPart({ port: forwarder, backends, kubeconfig: forwarderKubeconfig })),
+    supervisor.start(forwarderPart({ port: forwarder, backends, kubeconfig: forwarderKubeconfig, alarmClock })),
   ]);
 }
 

@@ -59,6 +59,16 @@ const LAYERS: readonly Layer[] = [
     ],
   },
   {
+    file: 'shared/queue/alarm-clock.ts',
+    may: ['../ports/clock.ts', './alarm-table.ts', '../errors.ts'],
+    mayNot: ['../adapters/memory/store.ts', '@google-cloud/firestore', '../../infra/local/part.ts'],
+  },
+  {
+    file: 'shared/queue/alarm-table.ts',
+    may: ['../watch/agenda.ts', './work-item.ts'],
+    mayNot: ['./alarm-clock.ts', '../ports/alarm-source.ts'],
+  },
+  {
     file: 'shared/watch/reflector.ts',
     may: ['../ports/clock.ts', './predicates.ts'],
     mayNot: ['../adapters/memory/store.ts', 'undici'],

@@ -19,6 +19,7 @@ import type { Kind } from '../../shared/kube/kind.ts';
 import type { KubeObject } from '../../shared/kube/object.ts';
 import { decode } from '../../shared/message/codec.ts';
 import { KUBECONFIG, NO_API_SERVER, openApiServer } from '../contract/cluster-api-server.ts';
+import { itemKey, workItem } from '../support/work-items.ts';
 
 /** Without the type of its objects, as the ports take it. */
 const KIND: Kind = WebApp as Kind;
@@ -66,6 +67,24 @@ class Process {
   }
 }
 
+/** The path of a kubeconfig whose API server does not exist: nobody listens on port 1. */
+async function kubeconfigOfNobody(directory: string): Promise<string> {
+  const path = join(directory, 'kubeconfig');
+  const named = (name: string, rest: object) => [{ name, ...rest }];
+  await writeFile(
+    path,
+    JSON.stringify({
+      apiVersion: 'v1',
+      kind: 'Config',
+      clusters: named('c', { cluster: { server: 'https://127.0.0.1:1' } }),
+      users: named('u', { user: { token: 'none' } }),
+      contexts: named('x', { context: { cluster: 'c', user: 'u' } }),
+      'current-context': 'x',
+    }),
+  );
+  return path;
+}
+
 async function until<T>(look: () => T | undefined | Promise<T | undefined>, what: string): Promise<T> {
   for (const deadline = performance.now() + 30_000; performance.now() < deadline; await sleep(20)) {
     const found = await look();
@@ -80,20 +99,7 @@ describe('forwarder process without a cluster', () => {
 
   before(async () => {
     directory = await mkdtemp(join(tmpdir(), 'driftless-forwarder-'));
-    kubeconfig = join(directory, 'kubeconfig');
-    const named = (name: string, rest: object) => [{ name, ...rest }];
-    await writeFile(
-      kubeconfig,
-      JSON.stringify({
-        apiVersion: 'v1',
-        kind: 'Config',
-        // Nobody listens on port 1.
-        clusters: named('c', { cluster: { server: 'https://127.0.0.1:1' } }),
-        users: named('u', { user: { token: 'none' } }),
-        contexts: named('x', { context: { cluster: 'c', user: 'u' } }),
-        'current-context': 'x',
-      }),
-    );
+    kubeconfig = await kubeconfigOfNobody(directory);
   });
   after(() => rm(directory, { recursive: true }));
 
@@ -103,6 +109,8 @@ describe('forwarder process without a cluster', () => {
       DRIFTLESS_EMBEDDED_URL: 'nonsense',
       LOG_LEVEL: 'loud',
       PORT: '70000',
+      DRIFTLESS_ALARM_CLOCK: 'yes',
+      DRIFTLESS_ALARMS_PER_SECOND: '0',
     });
     assert.equal(await forwarder.ended, 2);
     const { problems } = await forwarder.said('settings are invalid');
@@ -113,6 +121,8 @@ describe('forwarder process without a cluster', () => {
         ['DRIFTLESS_EMBEDDED_URL', "seen: 'nonsense'"],
         ['LOG_LEVEL', "seen: 'loud'"],
         ['PORT', "seen: '70000'"],
+        ['DRIFTLESS_ALARM_CLOCK', "seen: 'yes'"],
+        ['DRIFTLESS_ALARMS_PER_SECOND', "seen: '0'"],
       ],
     );
   });
@@ -140,6 +150,37 @@ describe('forwarder process without a cluster', () => {
     const { status, body } = await forwarder.get('/readyz');
     assert.equal(status, 503);
     assert.match(JSON.stringify(body), /Deployment\.apps is not listed yet: .*ECONNREFUSED/);
+    forwarder.kill('SIGTERM');
+    assert.equal(await forwarder.ended, 0);
+  });
+});
+
+describe('forwarder process with the alarm clock', () => {
+  it('P51: rings alarms though the cluster is away, says how it does, and ends with 0', async (test) => {
+    const [clock, random, { signal }] = [new SystemClock(), new SystemRandom(), new AbortController()];
+    const [broker, store] = [new MemoryBroker({ clock, random }), new MemoryWorkStore({ clock })];
+    const embedded = await startEmbeddedServer({ store, broker, port: 0 });
+    test.after(() => embedded.close());
+    const directory = await mkdtemp(join(tmpdir(), 'driftless-forwarder-'));
+    test.after(() => rm(directory, { recursive: true }));
+    const kubeconfig = await kubeconfigOfNobody(directory);
+
+    const forwarder = new Process(test, {
+      KUBECONFIG: kubeconfig,
+      DRIFTLESS_EMBEDDED_URL: embedded.url,
+      DRIFTLESS_ALARM_CLOCK: 'on',
+    });
+    await forwarder.said('forwarder started');
+    const key = itemKey();
+    const { nowMs } = await store.read(key, signal);
+    await store.write(workItem({ key, alarm: { wakeAt: nowMs + 300, reason: 'backoff' } }), undefined, signal);
+    const [message] = await broker.pull('background', { max: 1, waitMs: 30_000 }, signal);
+    assert.deepEqual(decode(message?.data ?? ''), { key, news: { kind: 'alarm' }, trigger: 'alarm' });
+
+    const { lateMs } = await forwarder.said('alarm rung');
+    test.diagnostic(`rung ${String(lateMs)} ms after its time`);
+    const { alarms } = (await forwarder.get('/statusz')).body as { readonly alarms: Readonly<Record<string, unknown>> };
+    assert.deepEqual([alarms['phase'], alarms['rung'], alarms['failures']], ['listening', 1, 0]);
     forwarder.kill('SIGTERM');
     assert.equal(await forwarder.ended, 0);
   });

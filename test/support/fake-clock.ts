@@ -7,7 +7,7 @@ interface Sleeper {
 
 /** A clock that stands still until the test moves it. */
 export class FakeClock implements Clock {
-  readonly #startMs: number;
+  #startMs: number;
   #elapsedMs = 0;
   #sleepers: Sleeper[] = [];
 
@@ -45,6 +45,11 @@ export class FakeClock implements Clock {
       this.#sleepers.push(sleeper);
       signal?.addEventListener('abort', onAbort, { once: true });
     });
+  }
+
+  /** Sets the wall clock, as an administrator or NTP does. No time passes. */
+  jump(ms: number): void {
+    this.#startMs += ms;
   }
 
   /** Moves time, and wakes whoever has slept long enough, earliest first. */

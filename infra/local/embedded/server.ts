@@ -1,12 +1,13 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Operation, RequestOf, ResultOf } from '../../../shared/adapters/embedded/protocol.ts';
+import { MemoryAlarmSource } from '../../../shared/adapters/memory/alarm-source.ts';
 import type { MemoryBroker } from '../../../shared/adapters/memory/broker.ts';
+import type { MemoryWorkStore } from '../../../shared/adapters/memory/work-store.ts';
 import { messageOf, OperatorError } from '../../../shared/errors.ts';
-import type { WorkStore } from '../../../shared/ports/work-store.ts';
 
 export interface EmbeddedServerOptions {
-  readonly store: WorkStore;
+  readonly store: MemoryWorkStore;
   readonly broker: MemoryBroker;
   /** 0 takes any free port. */
   readonly port: number;
@@ -47,13 +48,16 @@ type Operations = {
   readonly [O in Operation]: (request: RequestOf<O>, signal: AbortSignal) => ResultOf<O> | Promise<ResultOf<O>>;
 };
 
-function operationsOf(store: WorkStore, broker: MemoryBroker): Operations {
+function operationsOf(store: MemoryWorkStore, broker: MemoryBroker): Operations {
   return {
     'work-items/read': ({ key }, signal) => store.read(key, signal),
     'work-items/write': ({ item, expected }, signal) => store.write(item, expected, signal),
     'work-items/remove': ({ key, expected }, signal) => store.remove(key, expected, signal),
     'work-items/due': ({ limit }, signal) => store.due(limit, signal),
     'work-items/list': ({ cluster, page }, signal) => store.list(cluster, page, signal),
+    'alarms/now': ({ cluster }, signal) => new MemoryAlarmSource({ store, cluster }).now(signal),
+    'alarms/view': ({ cluster, window, known, waitMs }, signal) =>
+      new MemoryAlarmSource({ store, cluster }).view(window, known, waitMs, signal),
     'messages/publish': ({ queue, message }) => broker.accept(queue, message),
     'messages/pull': async ({ queue, max, waitMs }, signal) => await broker.pull(queue, { max, waitMs }, signal),
     'messages/ack': ({ queue, messageIds }) => {

@@ -1,6 +1,8 @@
 import type { Encoded, PublishedMessage } from '../../message/codec.ts';
+import type { AlarmView } from '../../ports/alarm-source.ts';
 import type { Queue } from '../../ports/broker.ts';
 import type { Page, ReadItem, Revision, Swap } from '../../ports/work-store.ts';
+import type { AlarmWindow } from '../../queue/alarm-table.ts';
 import type { ItemKey, WorkItem } from '../../queue/work-item.ts';
 
 /**
@@ -13,6 +15,12 @@ export interface Protocol {
   readonly 'work-items/remove': Call<{ readonly key: ItemKey; readonly expected: Revision }, Swap['kind']>;
   readonly 'work-items/due': Call<{ readonly limit: number }, readonly ItemKey[]>;
   readonly 'work-items/list': Call<{ readonly cluster: string; readonly page: Page }, readonly WorkItem[]>;
+  readonly 'alarms/now': Call<{ readonly cluster: string }, number>;
+  /** Answers when the window shows something else than `known`, or after `waitMs` with what it shows all the same. */
+  readonly 'alarms/view': Call<
+    { readonly cluster: string; readonly window: AlarmWindow; readonly known?: string; readonly waitMs: number },
+    AlarmView & { readonly version: string }
+  >;
   readonly 'messages/publish': Call<{ readonly queue: Queue; readonly message: Encoded }, string>;
   readonly 'messages/pull': Call<
     { readonly queue: Queue; readonly max: number; readonly waitMs: number },

@@ -10,7 +10,7 @@ export interface ConnectionOptions {
   readonly guard: Guard;
 }
 
-interface Client {
+export interface Client {
   readonly db: Firestore;
   readonly Timestamp: typeof Timestamp;
 }
@@ -39,7 +39,7 @@ export class Connection {
     return this.#options.guard(async (signal) => {
       signal.throwIfAborted();
       try {
-        return await unlessAborted(this.#connect().then(rpc), signal);
+        return await unlessAborted(this.connect().then(rpc), signal);
       } catch (error) {
         signal.throwIfAborted();
         if (error instanceof OperatorError || codeOf(error) === undefined) throw error;
@@ -48,19 +48,20 @@ export class Connection {
     }, caller);
   }
 
+  /** The library's client, for what is not a call: a stream. Loads the library at first. */
+  connect(): Promise<Client> {
+    this.#client ??= connect(this.#options);
+    return this.#client;
+  }
+
   /** Loads the library, so that the first call need not. */
   async prepare(): Promise<void> {
-    await this.#connect();
+    await this.connect();
   }
 
   async close(): Promise<void> {
     const client = await this.#client;
     await client?.db.terminate();
-  }
-
-  #connect(): Promise<Client> {
-    this.#client ??= connect(this.#options);
-    return this.#client;
   }
 }
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { DocumentData, DocumentReference, Firestore } from '@google-cloud/firestore';
+import type { DocumentData, DocumentReference, Firestore, Timestamp } from '@google-cloud/firestore';
 import { TerminalError } from '../../errors.ts';
 import { formatGroupKind } from '../../kube/kind.ts';
 import type { ItemKey, WorkItem } from '../../queue/work-item.ts';
@@ -12,6 +12,9 @@ const FORMAT = 1;
  * index range, which takes 500 a second.
  */
 export const SHARDS: readonly number[] = Array.from({ length: 16 }, (_, shard) => shard);
+
+/** Any `wakeAt` is above this, and null is not: it is of another type. */
+export const NO_ALARM = new Date(0);
 
 /** `clusters/{cluster}/items`: each cluster's items can be listed, exported and deleted on their own. */
 export function itemsOf(db: Firestore, cluster: string) {
@@ -54,6 +57,11 @@ export function fromDocument(data: DocumentData): WorkItem {
   }
   // Sound: a document of this format was written by `toDocument`, maybe before it knew all of these fields.
   return { ...ADDED, ...item } as WorkItem;
+}
+
+/** Epoch milliseconds, with microseconds as fraction. */
+export function msOf({ seconds, nanoseconds }: Timestamp): number {
+  return seconds * 1000 + nanoseconds / 1e6;
 }
 
 function hashOf(key: ItemKey): string {

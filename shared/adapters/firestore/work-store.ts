@@ -3,7 +3,7 @@ import type { Random } from '../../ports/random.ts';
 import type { Page, ReadItem, Revision, Swap, WorkStore } from '../../ports/work-store.ts';
 import { formatItemKey, type ItemKey, type WorkItem } from '../../queue/work-item.ts';
 import { Connection, type ConnectionOptions, codeOf } from './connection.ts';
-import { documentOf, fromDocument, itemsOf, SHARDS, toDocument } from './document.ts';
+import { documentOf, fromDocument, itemsOf, msOf, NO_ALARM, SHARDS, toDocument } from './document.ts';
 
 export interface FirestoreWorkStoreOptions extends ConnectionOptions {
   readonly random: Random;
@@ -138,9 +138,6 @@ interface DueItem {
   readonly wakeAt: Timestamp;
 }
 
-/** Any time is above this, and null is not: it is of another type. */
-const NO_ALARM = new Date(0);
-
 /** gRPC: NOT_FOUND, ALREADY_EXISTS, FAILED_PRECONDITION. An answer, not a failure, so no guard should count it. */
 const LOST: readonly unknown[] = [5, 6, 9];
 
@@ -160,8 +157,4 @@ function revisionOf({ seconds, nanoseconds }: Timestamp): Revision {
 function updateTimeOf(revision: Revision, time: typeof Timestamp): Timestamp {
   const [seconds, nanoseconds] = revision.split('.').map(Number);
   return new time(seconds ?? 0, nanoseconds ?? 0);
-}
-
-function msOf({ seconds, nanoseconds }: Timestamp): number {
-  return seconds * 1000 + nanoseconds / 1e6;
 }

@@ -20,6 +20,7 @@ export class MemoryWorkStore implements WorkStore {
   /** The latest time given out, in whole microseconds: fractions of a millisecond do not add up exactly. */
   #micros = 0;
   #writes = 0;
+  readonly #waiting = new Set<AbortController>();
 
   constructor({ clock }: { readonly clock: Clock }) {
     this.#clock = clock;
@@ -39,6 +40,7 @@ export class MemoryWorkStore implements WorkStore {
     this.#tick(1);
     const revision = String(++this.#writes);
     this.#items.set(id, { item, revision });
+    this.#changed();
     return { kind: 'stored', revision };
   }
 
@@ -48,6 +50,7 @@ export class MemoryWorkStore implements WorkStore {
     if (this.#items.get(id)?.revision !== expected) return 'lost';
     this.#tick(1);
     this.#items.delete(id);
+    this.#changed();
     return 'stored';
   }
 
@@ -71,6 +74,28 @@ export class MemoryWorkStore implements WorkStore {
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .slice(0, limit)
       .map(([, { item }]) => item);
+  }
+
+  /** All items as they are at this moment. */
+  snapshot(): { readonly items: readonly WorkItem[]; readonly nowMs: number } {
+    return { items: [...this.#items.values()].map(({ item }) => item), nowMs: this.#tick(0) / 1000 };
+  }
+
+  /** Resolves when an item is written or removed, or `signal` aborts, or `ms` have passed. */
+  async change(ms: number, signal: AbortSignal): Promise<void> {
+    const waiter = new AbortController();
+    this.#waiting.add(waiter);
+    try {
+      await this.#clock.sleep(ms, AbortSignal.any([signal, waiter.signal]));
+    } catch (error) {
+      if (!waiter.signal.aborted && !signal.aborted) throw error;
+    } finally {
+      this.#waiting.delete(waiter);
+    }
+  }
+
+  #changed(): void {
+    for (const waiter of this.#waiting) waiter.abort();
   }
 
   /** The time now, and at least so many microseconds after the latest one given out. */
