@@ -57,7 +57,10 @@ export async function attempt(options: PassOptions): Promise<Attempted> {
   } finally {
     deadline.dispose();
   }
-  if (ending.kind === 'failed') await pass.tell(thrown);
+  if (ending.kind === 'failed' && !(await pass.tell(thrown)) && ending.retry.kind === 'never') {
+    // Quarantine is for good, so nobody would ever tell the object why: run again, to tell it then.
+    ending = { ...ending, retry: { kind: 'backoff' } };
+  }
   const durationMs = Math.round((clock.monotonic() - started) * 10) / 10;
   return {
     report: pass.report(ending, durationMs),

@@ -66,19 +66,25 @@ export class Pass {
     return settled(plan.result, calmAfterMs);
   }
 
-  /** Tells the object what went wrong, as far as a person can do something about it. */
-  async tell(thrown: unknown): Promise<void> {
+  /**
+   * Tells the object what went wrong, as far as a person can do something about it.
+   *
+   * @returns false when the object could not be told
+   */
+  async tell(thrown: unknown): Promise<boolean> {
     const { lease, runtime } = this.#options;
     // What is stopped for good does not run too often any more, and nothing would take that back.
     const throttled = retryOf(thrown).kind === 'never' ? [] : throttling(lease.claim.item.bucket).conditions;
     const conditions = [...conditionsOf(thrown), ...throttled];
-    if (this.#latest === undefined || lease.signal.aborted) return;
+    if (this.#latest === undefined || lease.signal.aborted) return true;
     const context = { ...this.#context(), signal: lease.signal };
     try {
       const object = await writeStatus(context, this.#latest.object, { status: {}, conditions }, context.now);
       this.#latest = { ...this.#latest, object };
+      return true;
     } catch (error) {
       runtime.log.warn('the failure could not be written to the status', { error: errorOf(error) });
+      return false;
     }
   }
 

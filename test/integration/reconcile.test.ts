@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { TerminalError, TransientError } from '../../shared/errors.ts';
 import { ConfigMap } from '../../shared/kube/builtin.ts';
 import type { Condition } from '../../shared/kube/conditions.ts';
 import type { KubeObject, Stored } from '../../shared/kube/object.ts';
@@ -164,6 +165,27 @@ describe('reconcileOnce', () => {
       ['Ready=False'],
     );
     assert.notEqual(await childOf(world), undefined);
+  });
+
+  it('R13: is not stopped for good before the object was told why', async () => {
+    const world = memoryWorld(
+      widgetController(() => {
+        throw new TerminalError('INVALID_SIZE', 'a Widget cannot be of this size');
+      }),
+    );
+    createWidget(world);
+    world.cluster.intercept = ({ verb }) => {
+      if (verb === 'patchStatus') throw new TransientError('UNAVAILABLE', 'no answer');
+    };
+    await drive(world.clock, world.ring());
+    const { item } = await world.store.read(world.key, new AbortController().signal);
+    assert.deepEqual([item?.quarantine, item?.alarm?.reason], [null, 'backoff']);
+
+    world.cluster.intercept = undefined;
+    world.clock.advance(1_000);
+    await world.ring({ news: { kind: 'alarm' } });
+    assert.equal((await conditionsOf(world)).find(({ type }) => type === 'Stalled')?.reason, 'InvalidSize');
+    assert.deepEqual(await world.ring(), { kind: 'quarantined', ack: true });
   });
 
   it('P40: looks again when the world moves between its read and its write, and calls that no failure', async () => {
