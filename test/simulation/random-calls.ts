@@ -1,0 +1,136 @@
+/**
+ * One worker's way to the world. Each call waits until the world lets it arrive; then it takes effect at once, and its
+ * caller hears of it, or not. A caller that gave up, or died, does not take back what it has sent: the call arrives
+ * whenever the world likes.
+ */
+import { TransientError } from '../../shared/errors.ts';
+import type { ObjectKey } from '../../shared/kube/key.ts';
+import type { Kind } from '../../shared/kube/kind.ts';
+import type { KubeObject, Stored } from '../../shared/kube/object.ts';
+import type { Doorbell } from '../../shared/message/doorbell.ts';
+import type { Publisher, Topic } from '../../shared/ports/broker.ts';
+import type { Applied, ApplyOptions, Cluster } from '../../shared/ports/cluster.ts';
+import type { Page, ReadItem, Revision, Swap, WorkStore } from '../../shared/ports/work-store.ts';
+import type { ItemKey, WorkItem } from '../../shared/queue/work-item.ts';
+
+/** `unsent`: the call never arrives. `unheard`: it arrives, and its reply does not. */
+export type Fate = 'heard' | 'unsent' | 'unheard';
+
+/** A call under way. */
+export interface Call {
+  readonly worker: string;
+  /** For which object, by the name of the Widget. */
+  readonly about: string;
+  readonly what: string;
+  readonly arrive: (fate: Fate) => void;
+}
+
+export type Send = <T>(call: Pick<Call, 'about' | 'what'>, signal: AbortSignal, act: () => Promise<T>) => Promise<T>;
+
+const NEVER = new AbortController().signal;
+
+/** Gives each call of the worker to `post`, which lets it arrive some time. The dead send nothing and hear nothing. */
+export function sender(worker: string, isAlive: () => boolean, post: (call: Call) => void): Send {
+  return (call, signal, act) =>
+    new Promise((resolve, reject) => {
+      if (!isAlive()) return;
+      if (signal.aborted) return reject(signal.reason);
+      signal.addEventListener('abort', () => isAlive() && reject(signal.reason), { once: true });
+      const noAnswer = (): void => reject(new TransientError('UNAVAILABLE', `${call.what}: no answer`));
+      const arrive = async (fate: Fate): Promise<void> => {
+        try {
+          const result = fate === 'unsent' ? undefined : await act();
+          if (!isAlive()) return;
+          if (fate === 'heard') resolve(result as Awaited<ReturnType<typeof act>>);
+          else noAnswer();
+        } catch (error) {
+          if (!isAlive()) return;
+          if (fate === 'heard') reject(error);
+          else noAnswer();
+        }
+      };
+      post({ ...call, worker, arrive: (fate) => void arrive(fate) });
+    });
+}
+
+export class RemoteCluster implements Cluster {
+  readonly #inner: Cluster;
+  readonly #send: Send;
+
+  constructor(inner: Cluster, send: Send) {
+    this.#inner = inner;
+    this.#send = send;
+  }
+
+  get<T extends KubeObject>(kind: Kind<T>, key: ObjectKey, signal: AbortSignal): Promise<Stored<T> | undefined> {
+    return this.#send(callOf('get', key.name), signal, () => this.#inner.get(kind, key, NEVER));
+  }
+  apply<T extends KubeObject>(kind: Kind<T>, object: T, options: ApplyOptions): Promise<Applied<T>> {
+    const call = callOf('apply', object.metadata.name);
+    return this.#send(call, options.signal, () => this.#inner.apply(kind, object, { ...options, signal: NEVER }));
+  }
+  patchStatus<T extends KubeObject>(
+    kind: Kind<T>,
+    observed: Stored<T>,
+    status: Readonly<Record<string, unknown>>,
+    options: ApplyOptions,
+  ): Promise<Stored<T>> {
+    const call = callOf('status', observed.metadata.name);
+    const forever = { ...options, signal: NEVER };
+    return this.#send(call, options.signal, () => this.#inner.patchStatus(kind, observed, status, forever));
+  }
+  delete(kind: Kind, observed: Stored, signal: AbortSignal): Promise<void> {
+    return this.#send(callOf('delete', observed.metadata.name), signal, () =>
+      this.#inner.delete(kind, observed, NEVER),
+    );
+  }
+}
+
+export class RemoteStore implements WorkStore {
+  readonly #inner: WorkStore;
+  readonly #send: Send;
+
+  constructor(inner: WorkStore, send: Send) {
+    this.#inner = inner;
+    this.#send = send;
+  }
+
+  read(key: ItemKey, signal: AbortSignal): Promise<ReadItem> {
+    return this.#send({ about: key.name, what: 'read' }, signal, () => this.#inner.read(key, NEVER));
+  }
+  write(item: WorkItem, expected: Revision | undefined, signal: AbortSignal): Promise<Swap> {
+    return this.#send({ about: item.key.name, what: 'write' }, signal, () => this.#inner.write(item, expected, NEVER));
+  }
+  remove(key: ItemKey, expected: Revision, signal: AbortSignal): Promise<Swap['kind']> {
+    return this.#send({ about: key.name, what: 'remove' }, signal, () => this.#inner.remove(key, expected, NEVER));
+  }
+  due(limit: number, signal: AbortSignal): Promise<readonly ItemKey[]> {
+    return this.#send({ about: '', what: 'due' }, signal, () => this.#inner.due(limit, NEVER));
+  }
+  list(cluster: string, page: Page, signal: AbortSignal): Promise<readonly WorkItem[]> {
+    return this.#send({ about: '', what: 'list' }, signal, () => this.#inner.list(cluster, page, NEVER));
+  }
+}
+
+export class RemotePublisher implements Publisher {
+  readonly #accept: (doorbell: Doorbell) => void;
+  readonly #send: Send;
+
+  constructor(accept: (doorbell: Doorbell) => void, send: Send) {
+    this.#accept = accept;
+    this.#send = send;
+  }
+
+  publish(_topic: Topic, doorbell: Doorbell): Promise<string> {
+    return this.#send({ about: doorbell.key.name, what: 'publish' }, new AbortController().signal, async () => {
+      this.#accept(doorbell);
+      return 'accepted';
+    });
+  }
+  async close(): Promise<void> {}
+}
+
+/** Children are called `{widget}-{something}`. */
+function callOf(what: string, name: string): Pick<Call, 'about' | 'what'> {
+  return { about: name.split('-')[0] ?? '', what };
+}
