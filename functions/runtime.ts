@@ -1,17 +1,11 @@
 import { createGuard } from '../shared/adapters/cockatiel/guard.ts';
-import { EmbeddedPublisher } from '../shared/adapters/embedded/publisher.ts';
-import { EmbeddedWorkStore } from '../shared/adapters/embedded/work-store.ts';
-import { openFirestoreWorkStore } from '../shared/adapters/firestore/work-store.ts';
 import { connectKubernetes } from '../shared/adapters/kubernetes/connect.ts';
 import { createLogger } from '../shared/adapters/pino/logger.ts';
-import { PubSubPublisher } from '../shared/adapters/pubsub/publisher.ts';
 import { SystemClock } from '../shared/adapters/system/clock.ts';
 import { SystemRandom } from '../shared/adapters/system/random.ts';
-import type { Publisher } from '../shared/ports/broker.ts';
-import type { Random } from '../shared/ports/random.ts';
-import type { WorkStore } from '../shared/ports/work-store.ts';
 import { WorkQueue } from '../shared/queue/work-queue.ts';
 import type { Runtime } from '../shared/reconcile/runtime.ts';
+import { openPublisher, openWorkStore } from '../shared/roots/backends.ts';
 import type { FunctionsConfig } from './config.ts';
 import { controllers } from './controllers/index.ts';
 
@@ -40,8 +34,22 @@ export function buildRuntime(config: FunctionsConfig): BuiltRuntime {
     }),
     random,
   });
-  const store = openStore(config, random);
-  const publisher = openPublisher(config);
+  const store = openWorkStore(config, {
+    clusters: [config.DRIFTLESS_CLUSTER],
+    random,
+    guard: createGuard({
+      name: 'Firestore',
+      timeoutMs: 5_000,
+      // A retried swap that had succeeded unseen finds itself beaten; the queue reads again and decides anew.
+      retry: { maxAttempts: 3, maxDelayMs: 250 },
+      breaker: { failures: 5, halfOpenAfterMs: 1_000 },
+      bulkhead: { concurrency: 128, queue: 1_000 },
+    }),
+  });
+  const publisher = openPublisher(
+    config,
+    createGuard({ name: 'Pub/Sub', timeoutMs: 10_000, retry: { maxAttempts: 3, maxDelayMs: 500 } }),
+  );
   const queue = new WorkQueue({
     store,
     clock,
@@ -66,38 +74,4 @@ export function buildRuntime(config: FunctionsConfig): BuiltRuntime {
       await Promise.all([publisher.close(), kubernetes.close(), store.close()]);
     },
   };
-}
-
-function openStore(config: FunctionsConfig, random: Random): ClosableStore {
-  const { DRIFTLESS_EMBEDDED_URL: url, DRIFTLESS_CLUSTER: cluster } = config;
-  if (url !== undefined) return new EmbeddedWorkStore({ url });
-  return openFirestoreWorkStore({
-    projectId: config.GOOGLE_CLOUD_PROJECT,
-    clusters: [cluster],
-    random,
-    guard: createGuard({
-      name: 'Firestore',
-      timeoutMs: 5_000,
-      // A retried swap that had succeeded unseen finds itself beaten; the queue reads again and decides anew.
-      retry: { maxAttempts: 3, maxDelayMs: 250 },
-      breaker: { failures: 5, halfOpenAfterMs: 1_000 },
-      bulkhead: { concurrency: 128, queue: 1_000 },
-    }),
-  });
-}
-
-interface ClosableStore extends WorkStore {
-  prepare?(): Promise<void>;
-  close(): Promise<void>;
-}
-
-function openPublisher(config: FunctionsConfig): Publisher {
-  const { DRIFTLESS_EMBEDDED_URL: url, PUBSUB_EMULATOR_HOST: emulatorHost } = config;
-  if (url !== undefined) return new EmbeddedPublisher({ url });
-  return new PubSubPublisher({
-    projectId: config.GOOGLE_CLOUD_PROJECT,
-    prefix: config.DRIFTLESS_TOPIC_PREFIX,
-    ...(emulatorHost === undefined ? {} : { emulatorHost }),
-    guard: createGuard({ name: 'Pub/Sub', timeoutMs: 10_000, retry: { maxAttempts: 3, maxDelayMs: 500 } }),
-  });
 }

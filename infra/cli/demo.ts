@@ -3,11 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
 import pc from 'picocolors';
 import type { Environment } from '../../shared/adapters/zod/environment.ts';
-import { type Stack, startStack } from '../local/stack.ts';
+import type { Stack } from '../local/stack.ts';
 import { DEMO_STEPS, type DemoStep, type DemoWorld, demoWorld } from './demo-steps.ts';
 import { listenForInterrupt } from './interrupt.ts';
 import { apiPortOption, requireEmulatorsOption, type StackFlags } from './options.ts';
-import { STDOUT, seconds, showProgress, type Terminal } from './progress.ts';
+import { STDOUT, seconds, type Terminal } from './progress.ts';
+import { startStackFor } from './start-stack.ts';
 import { isStory, Story } from './story.ts';
 import { StepTimeoutError, until } from './until.ts';
 
@@ -43,13 +44,7 @@ async function demo(options: DemoOptions, environment: Environment, terminal: Te
   const interrupt = listenForInterrupt(terminal);
   const started = performance.now();
   terminal.line(pc.bold('Starting a cluster, a broker, a store, the forwarder and the functions'));
-  const stack = await startStack({
-    ...options,
-    environment,
-    onEvent: showProgress(terminal),
-    onSupervisor: (supervisor) => interrupt.onSecond(() => supervisor.stopNow()),
-    signal: interrupt.signal,
-  });
+  const stack = await startStackFor({ flags: options, environment, interrupt, terminal });
   const stackMs = performance.now() - started;
   try {
     const steps = await runStory(stack, options, interrupt.signal, terminal);

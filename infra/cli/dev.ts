@@ -2,11 +2,12 @@ import { Command } from 'commander';
 import pc from 'picocolors';
 import type { Environment } from '../../shared/adapters/zod/environment.ts';
 import { messageOf } from '../../shared/errors.ts';
-import { type Stack, startStack } from '../local/stack.ts';
+import type { Stack } from '../local/stack.ts';
 import { watchSources } from '../local/watch-sources.ts';
 import { listenForInterrupt } from './interrupt.ts';
 import { apiPortOption, requireEmulatorsOption, type StackFlags } from './options.ts';
-import { STDOUT, seconds, showProgress, type Terminal } from './progress.ts';
+import { STDOUT, seconds, type Terminal } from './progress.ts';
+import { startStackFor } from './start-stack.ts';
 import { Story } from './story.ts';
 
 export function devCommand(environment: Environment): Command {
@@ -20,13 +21,7 @@ export function devCommand(environment: Environment): Command {
 
 async function dev(options: StackFlags, environment: Environment, terminal: Terminal): Promise<void> {
   const interrupt = listenForInterrupt(terminal);
-  const stack = await startStack({
-    ...options,
-    environment,
-    onEvent: showProgress(terminal),
-    onSupervisor: (supervisor) => interrupt.onSecond(() => supervisor.stopNow()),
-    signal: interrupt.signal,
-  });
+  const stack = await startStackFor({ flags: options, environment, interrupt, terminal });
   const sources = watchSources({
     folders: ['functions', 'shared'],
     onChange: (file) => restartFunctions(file, stack, terminal),

@@ -7,16 +7,14 @@
  */
 import { controllers } from '../../functions/controllers/index.ts';
 import { createGuard } from '../../shared/adapters/cockatiel/guard.ts';
-import { EmbeddedPublisher } from '../../shared/adapters/embedded/publisher.ts';
 import { connectKubernetes } from '../../shared/adapters/kubernetes/connect.ts';
 import type { CredentialSource } from '../../shared/adapters/kubernetes/credentials.ts';
 import { createLogger } from '../../shared/adapters/pino/logger.ts';
-import { PubSubPublisher } from '../../shared/adapters/pubsub/publisher.ts';
 import { SystemClock } from '../../shared/adapters/system/clock.ts';
 import { SystemRandom } from '../../shared/adapters/system/random.ts';
 import { ConfigError } from '../../shared/errors.ts';
-import type { Publisher } from '../../shared/ports/broker.ts';
 import type { Logger } from '../../shared/ports/logger.ts';
+import { openPublisher } from '../../shared/roots/backends.ts';
 import { Forwarder } from '../../shared/watch/forwarder.ts';
 import { hostAlarmClock } from './alarm-clock.ts';
 import { type ForwarderConfig, readConfig } from './config.ts';
@@ -56,9 +54,13 @@ async function forward(config: ForwarderConfig, logger: Logger): Promise<void> {
     guard: createGuard({ name: 'API server', timeoutMs: 60_000, bulkhead: { concurrency: 8, queue: 1_000 } }),
     random,
   });
-  // Credentials that cannot be read now never will be; without this look the watches would wait for them.
-  const publisher = createPublisher(config);
+  const publisher = openPublisher(
+    config,
+    // Retries of long outages are the forwarder's, where what changes meanwhile can be merged.
+    createGuard({ name: 'Pub/Sub', timeoutMs: 10_000, retry: { maxAttempts: 2, maxDelayMs: 500 } }),
+  );
   const alarms = hostAlarmClock(config, { publisher, clock, random, logger });
+  // Credentials that cannot be read now never will be; without this look the watches would wait for them.
   await Promise.all([kubernetes.prepare(), publisher.prepare?.(), alarms.prepare()]);
   const forwarder = new Forwarder({
     cluster: config.DRIFTLESS_CLUSTER,
@@ -85,16 +87,4 @@ async function forward(config: ForwarderConfig, logger: Logger): Promise<void> {
   const closing = [publisher.close(), kubernetes.close(), alarms.close(), health.close()];
   await Promise.race([Promise.all(closing), clock.sleep(CLOSE_MS)]);
   logger.info('stopped', { published: forwarder.stats().doorbells.published });
-}
-
-function createPublisher(config: ForwarderConfig): Publisher & { prepare?(): Promise<void> } {
-  const { DRIFTLESS_EMBEDDED_URL: url, PUBSUB_EMULATOR_HOST: emulatorHost } = config;
-  if (url !== undefined) return new EmbeddedPublisher({ url });
-  return new PubSubPublisher({
-    projectId: config.GOOGLE_CLOUD_PROJECT,
-    prefix: config.DRIFTLESS_TOPIC_PREFIX,
-    ...(emulatorHost === undefined ? {} : { emulatorHost }),
-    // Retries of long outages are the forwarder's, where what changes meanwhile can be merged.
-    guard: createGuard({ name: 'Pub/Sub', timeoutMs: 10_000, retry: { maxAttempts: 2, maxDelayMs: 500 } }),
-  });
 }

@@ -7,7 +7,7 @@ import type { KubeObject, Stored } from '../../shared/kube/object.ts';
 import type { Cluster } from '../../shared/ports/cluster.ts';
 import { untilTrue } from './supervisor/readiness.ts';
 
-const CustomResourceDefinition: Kind = {
+export const CustomResourceDefinition: Kind = {
   group: 'apiextensions.k8s.io',
   version: 'v1',
   kind: 'CustomResourceDefinition',

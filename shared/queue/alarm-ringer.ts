@@ -4,6 +4,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { AlarmTable, UpcomingAlarm } from './alarm-table.ts';
 import { Pace } from './pace.ts';
+import { Pause } from './pause.ts';
 
 export interface AlarmRingerOptions {
   readonly table: AlarmTable;
@@ -33,32 +34,33 @@ const FLUSH_MS = 2_000;
 /** Rings what the table says is due, oldest first, at a bounded rate. What the broker does not take is due again. */
 export class AlarmRinger {
   readonly #options: AlarmRingerOptions;
+  readonly #pause: Pause;
   readonly #pace: Pace;
   #inFlight = 0;
   #stats: AlarmRingerStats = { rung: 0, failures: 0, lateMs: undefined };
   #broker: 'well' | 'failing' = 'well';
-  #wake: () => void = () => undefined;
 
   constructor(options: AlarmRingerOptions) {
     this.#options = options;
     this.#pace = new Pace(options.ringsPerSecond);
+    this.#pause = new Pause(options.clock);
   }
 
   /** Looks at the table again, which has changed. */
   wake(): void {
-    this.#wake();
+    this.#pause.wake();
   }
 
   /** Rings until `signal` aborts; resolves when what is under way has been taken, or two seconds later. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#options;
-    signal.addEventListener('abort', () => this.#wake(), { once: true });
+    signal.addEventListener('abort', () => this.#pause.wake(), { once: true });
     while (!signal.aborted) {
       this.#start();
-      await this.#pause(this.#waitMs());
+      await this.#pause.wait(this.#waitMs());
     }
     const end = clock.monotonic() + FLUSH_MS;
-    while (this.#inFlight > 0 && clock.monotonic() < end) await this.#pause(end - clock.monotonic());
+    while (this.#inFlight > 0 && clock.monotonic() < end) await this.#pause.wait(end - clock.monotonic());
     if (this.#inFlight > 0) logger.warn('alarms left unsent', { unsent: this.#inFlight });
   }
 
@@ -122,18 +124,7 @@ export class AlarmRinger {
 
   #landed(): void {
     this.#inFlight -= 1;
-    this.#wake();
-  }
-
-  /** Until `ms` have passed, or something happens. */
-  async #pause(ms: number): Promise<void> {
-    const woken = new AbortController();
-    this.#wake = () => woken.abort();
-    try {
-      await this.#options.clock.sleep(ms, woken.signal);
-    } catch (error) {
-      if (!woken.signal.aborted) throw error;
-    }
+    this.#pause.wake();
   }
 }
 

@@ -3,6 +3,7 @@ import type { Publisher, Topic } from '../ports/broker.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { LogFields, Logger } from '../ports/logger.ts';
 import type { Random } from '../ports/random.ts';
+import { Pause } from '../queue/pause.ts';
 import { Coalescer, type Parcel } from './coalesce.ts';
 import type { Ring } from './mapping.ts';
 import { backoffMs } from './reflector-state.ts';
@@ -41,6 +42,7 @@ const TOPICS = ['changes', 'background'] as const satisfies readonly Topic[];
  */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
+  readonly #pause: Pause;
   readonly #coalescer: Coalescer;
   readonly #maxInFlight: number;
   readonly #published: Record<Topic, number> = { changes: 0, background: 0 };
@@ -48,29 +50,29 @@ export class Dispatcher {
   #failures = 0;
   #phase: 'running' | 'flushing' = 'running';
   #broker: 'well' | 'failing' = 'well';
-  #wake: () => void = () => undefined;
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
     this.#coalescer = new Coalescer(options.windowMs);
+    this.#pause = new Pause(options.clock);
     this.#maxInFlight = options.maxInFlight ?? 100;
   }
 
   /** Takes the ring over; it is sent while `run` runs. */
   ring(ring: Ring): void {
     this.#coalescer.offer(ring, this.#options.clock.monotonic());
-    this.#wake();
+    this.#pause.wake();
   }
 
   /** Sends until `signal` aborts, then what still waits, for at most two seconds. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
-    const wake = () => this.#wake();
+    const wake = () => this.#pause.wake();
     signal.addEventListener('abort', wake, { once: true });
     while (!signal.aborted) {
       const now = clock.monotonic();
       this.#start(now);
-      await this.#pause(this.#nextAt() - now);
+      await this.#pause.wait(this.#nextAt() - now);
     }
     await this.#flush();
   }
@@ -90,7 +92,7 @@ export class Dispatcher {
     this.#phase = 'flushing';
     this.#start(EVENTUALLY);
     while (this.stats().inFlight > 0 && clock.monotonic() < end) {
-      await this.#pause(end - clock.monotonic());
+      await this.#pause.wait(end - clock.monotonic());
       this.#start(EVENTUALLY);
     }
     const unsent = this.#coalescer.size;
@@ -154,23 +156,12 @@ export class Dispatcher {
 
   #landed(topic: Topic): void {
     this.#inFlight[topic] -= 1;
-    this.#wake();
+    this.#pause.wake();
   }
 
   #nextAt(): number {
     const open = TOPICS.filter((topic) => this.#inFlight[topic] < this.#maxInFlight);
     return Math.min(...open.map((topic) => this.#coalescer.nextAt(topic) ?? NEVER));
-  }
-
-  /** Until `ms` have passed, or something happens. */
-  async #pause(ms: number): Promise<void> {
-    const woken = new AbortController();
-    this.#wake = () => woken.abort();
-    try {
-      await this.#options.clock.sleep(ms, woken.signal);
-    } catch (error) {
-      if (!woken.signal.aborted) throw error;
-    }
   }
 }
 

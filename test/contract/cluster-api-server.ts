@@ -1,3 +1,4 @@
+import { CustomResourceDefinition } from '../../infra/local/crds.ts';
 import { createGuard } from '../../shared/adapters/cockatiel/guard.ts';
 import { connectKubernetes } from '../../shared/adapters/kubernetes/connect.ts';
 import { loadCredentials } from '../../shared/adapters/kubernetes/credentials.ts';
@@ -29,13 +30,6 @@ export interface ApiServer {
   close(): Promise<void>;
 }
 
-const CustomResourceDefinition: Kind = {
-  group: 'apiextensions.k8s.io',
-  version: 'v1',
-  kind: 'CustomResourceDefinition',
-  plural: 'customresourcedefinitions',
-  namespaced: false,
-};
 const Namespace: Kind = { group: '', version: 'v1', kind: 'Namespace', plural: 'namespaces', namespaced: false };
 
 export async function openApiServer(): Promise<ApiServer> {

@@ -4,6 +4,8 @@ import { TransientError } from '../../shared/errors.ts';
 import { decode } from '../../shared/message/codec.ts';
 import type { Doorbell } from '../../shared/message/doorbell.ts';
 import type { Publisher, Topic } from '../../shared/ports/broker.ts';
+import { doorbell as doorbellOf } from '../support/doorbells.ts';
+import { itemKey } from '../support/work-items.ts';
 
 export interface PublisherFixture {
   readonly publisher: Publisher;
@@ -82,20 +84,7 @@ export function publisherContract(
 }
 
 function doorbell(name: string): Doorbell {
-  return {
-    key: {
-      cluster: 'local',
-      controller: 'webapp',
-      group: 'apps.driftless.dev',
-      kind: 'WebApp',
-      namespace: 'default',
-      name,
-    },
-    news: { kind: 'versions', versions: [{ uid: 'u-1', resourceVersion: '7' }] },
-    uid: 'u-1',
-    generation: 3,
-    trigger: `MODIFIED WebApp default/${name}`,
-  };
+  return doorbellOf({ key: itemKey({ name }), trigger: `MODIFIED WebApp default/${name}` });
 }
 
 async function takeAll(fixture: PublisherFixture, topic: Topic, count: number): Promise<readonly TakenMessage[]> {

@@ -98,9 +98,20 @@ const LAYERS: readonly Layer[] = [
   { file: 'shared/adapters/memory/store.ts', may: ['../../ports/clock.ts'], mayNot: ['undici', 'zod'] },
   { file: 'shared/adapters/another/vendor.ts', may: ['../../ports/clock.ts'], mayNot: ['zod'] },
   {
+    file: 'shared/roots/backends.ts',
+    may: ['../adapters/memory/store.ts', '../ports/clock.ts', '../queue/work-queue.ts'],
+    mayNot: ['../../functions/config.ts', '../../infra/local/part.ts', 'undici', '@google-cloud/pubsub'],
+  },
+  {
     file: 'shared/index.ts',
     may: ['./reconcile/run.ts', './ports/clock.ts', './kube/kind.ts'],
-    mayNot: ['./adapters/memory/store.ts', '../functions/config.ts', '../infra/local/part.ts', 'zod'],
+    mayNot: [
+      './adapters/memory/store.ts',
+      './roots/backends.ts',
+      '../functions/config.ts',
+      '../infra/local/part.ts',
+      'zod',
+    ],
   },
   {
     file: 'functions/controllers/app/controller.ts',

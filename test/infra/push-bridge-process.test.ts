@@ -4,7 +4,7 @@ import { readConfig } from '../../infra/local/push-bridge/config.ts';
 import { EmbeddedPublisher } from '../../shared/adapters/embedded/publisher.ts';
 import { ConfigError } from '../../shared/errors.ts';
 import { decodePush } from '../../shared/message/push.ts';
-import { doorbell } from '../unit/message/doorbells.ts';
+import { doorbell } from '../support/doorbells.ts';
 import { type FunctionStub, startFunctionStub } from './push-bridge-function.ts';
 import { type StartedProcess, startProcess } from './push-bridge-process.ts';
 import { until } from './push-bridge-until.ts';

@@ -1,5 +1,5 @@
 /** How worlds begin. */
-import type { WorkItem } from '../../shared/queue/work-item.ts';
+import { workItem } from '../support/work-items.ts';
 import { type ApiObject, type Budget, KEY, objectBell, type State } from './world.ts';
 
 const NOTHING: Budget = {
@@ -40,22 +40,13 @@ export function newWorld(budget: Partial<Budget>, workers = 2): State {
 export function settledWorld(budget: Partial<Budget>, workers = 2): State {
   const versions = { o1: '3', c2: '2' };
   const child = { group: '', kind: 'ConfigMap', namespace: 'default', name: 'w', uid: 'c2' };
-  const item: WorkItem = {
+  const item = workItem({
     key: KEY,
     uid: 'o1',
-    lease: null,
     token: 1_000_000,
-    dirty: { kind: 'clean' },
-    failures: 0,
-    lastError: null,
-    quarantine: null,
-    alarm: null,
-    bucket: null,
-    unfinished: null,
     seen: { generation: 1, versions, gone: [] },
     children: [child],
-    runs: [],
-  };
+  });
   return {
     ...newWorld(budget, workers),
     micros: 10_000_000,

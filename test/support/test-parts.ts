@@ -1,6 +1,6 @@
 import { resolveBinaries } from '../../infra/local/control-plane/binaries.ts';
 import { startControlPlane } from '../../infra/local/control-plane/control-plane.ts';
-import { findEmulators } from '../../infra/local/emulators/find.ts';
+import { emulatorEnv, findEmulators } from '../../infra/local/emulators/find.ts';
 import { freePorts } from '../../infra/local/ports.ts';
 import { Supervisor } from '../../infra/local/supervisor/supervisor.ts';
 
@@ -26,7 +26,7 @@ export async function startTestParts(signal: AbortSignal): Promise<TestParts> {
       controlPlaneEnv(supervisor, say, signal),
       emulatorsEnv(supervisor, say),
     ]);
-    return { env: { ...cluster, ...emulators, METADATA_SERVER_DETECTION: 'none' }, stop: () => supervisor.stop() };
+    return { env: { ...cluster, ...emulators }, stop: () => supervisor.stop() };
   } catch (error) {
     await supervisor.stop();
     throw error;
@@ -48,18 +48,11 @@ async function controlPlaneEnv(supervisor: Supervisor, say: (text: string) => vo
 async function emulatorsEnv(supervisor: Supervisor, say: (text: string) => void) {
   const [pubsub = 0, firestore = 0] = await freePorts(2);
   const emulators = await findEmulators(process.env, { pubsub, firestore });
-  const env: Record<string, string> = {};
-  const variables = { pubsub: 'PUBSUB_EMULATOR_HOST', firestore: 'FIRESTORE_EMULATOR_HOST' } as const;
   await Promise.all(
-    (['pubsub', 'firestore'] as const).map(async (name) => {
-      const emulator = emulators[name];
-      if (emulator.kind === 'absent') {
-        say(`no ${name} emulator: ${emulator.reason}`);
-        return;
-      }
+    Object.entries(emulators).map(async ([name, emulator]) => {
+      if (emulator.kind === 'absent') say(`no ${name} emulator: ${emulator.reason}`);
       if (emulator.kind === 'sdk') await supervisor.start(emulator.part);
-      env[variables[name]] = emulator.host;
     }),
   );
-  return env;
+  return emulatorEnv(emulators);
 }

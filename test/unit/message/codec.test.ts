@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { InvalidMessageError } from '../../../shared/errors.ts';
 import { decode, encode, MAX_DATA_BYTES } from '../../../shared/message/codec.ts';
 import { type Doorbell, MAX_VERSIONS } from '../../../shared/message/doorbell.ts';
-import { anyDoorbell, doorbell } from './doorbells.ts';
+import { anyDoorbell, doorbell } from '../../support/doorbells.ts';
 
 const wire = {
   v: 1,

@@ -1,17 +1,11 @@
 import fc from 'fast-check';
-import { type Doorbell, MAX_VERSIONS, type News } from '../../../shared/message/doorbell.ts';
+import { type Doorbell, MAX_VERSIONS, type News } from '../../shared/message/doorbell.ts';
+import { itemKey } from './work-items.ts';
 
 /** A doorbell as a forwarder sends it. */
 export function doorbell(overrides: Partial<Doorbell> = {}): Doorbell {
   return {
-    key: {
-      cluster: 'local',
-      controller: 'webapp',
-      group: 'apps.driftless.dev',
-      kind: 'WebApp',
-      namespace: 'default',
-      name: 'web',
-    },
+    key: itemKey(),
     news: { kind: 'versions', versions: [{ uid: 'u-1', resourceVersion: '7' }] },
     uid: 'u-1',
     generation: 3,
