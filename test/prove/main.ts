@@ -2,6 +2,7 @@
  * Runs the claims of an area for real, and prints what was measured.
  *
  *   npm run prove -- skeleton
+ *   npm run prove -- queue
  *   npm run prove -- skeleton --only no-write,kill-function --json proved.json
  */
 import { writeFileSync } from 'node:fs';
@@ -9,9 +10,10 @@ import { parseArgs } from 'node:util';
 import pc from 'picocolors';
 import { messageOf } from '../../shared/errors.ts';
 import type { Area, Claim, Measured, ProveContext, ProvenClaim } from './claim.ts';
+import { queue } from './queue/claims.ts';
 import { skeleton } from './skeleton/claims.ts';
 
-const AREAS: Readonly<Record<string, () => Area>> = { skeleton };
+const AREAS: Readonly<Record<string, () => Area>> = { skeleton, queue };
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
