@@ -3,6 +3,7 @@ import { connectKubernetes } from '../shared/adapters/kubernetes/connect.ts';
 import { createLogger } from '../shared/adapters/pino/logger.ts';
 import { SystemClock } from '../shared/adapters/system/clock.ts';
 import { SystemRandom } from '../shared/adapters/system/random.ts';
+import { Pace } from '../shared/queue/pace.ts';
 import { WorkQueue } from '../shared/queue/work-queue.ts';
 import type { Runtime } from '../shared/reconcile/runtime.ts';
 import { openPublisher, openWorkStore } from '../shared/roots/backends.ts';
@@ -63,6 +64,8 @@ export function buildRuntime(config: FunctionsConfig): BuiltRuntime {
       clusters: new Map([[config.DRIFTLESS_CLUSTER, kubernetes.cluster]]),
       controllers: new Map(controllers.map((controller) => [controller.name, controller])),
       publisher,
+      // As controller-runtime has it: 10 a second, after 100 at once.
+      retries: new Pace(10, 100),
       clock,
       random,
       log,

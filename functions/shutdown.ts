@@ -2,18 +2,24 @@ import type { ServerResponse } from 'node:http';
 import { finished } from 'node:stream/promises';
 import type { Logger } from '../shared/ports/logger.ts';
 
-/** The requests of an instance, counted so that it can end without cutting one off. */
+/** The requests of an instance, counted so that it can end without losing one. */
 export interface Requests {
-  /** Serves one request to its last byte. The signal aborts when the instance must be gone soon. */
+  /** Serves one request to its last byte, or refuses it with 503. The signal aborts when the instance is to end. */
   serve(response: ServerResponse, handle: (signal: AbortSignal) => Promise<void>): Promise<void>;
 }
 
-/** Cloud Run kills an instance 10 s after SIGTERM. */
+/**
+ * Runs that last longer hand their object over, so that somebody else has it within a second. Milliseconds. Most take a
+ * tenth of this.
+ */
+const FINISH_MS = 500;
+
+/** Cloud Run kills an instance 10 s after SIGTERM: whatever still hangs then ends with a log line of ours. */
 const GRACE_MS = 8_000;
 
 /**
- * Ends the instance on SIGTERM as soon as its requests are done; after the grace period the rest is aborted, and
- * their leases expire.
+ * Ends the instance on SIGTERM as soon as its requests are done, and takes no more of them. After half a second those that
+ * still run are aborted, and hand over what they work on.
  *
  * The framework's own handler answers the latest request with 500 and exits at once, cutting off all others
  * (functions-framework-nodejs #704), so it is taken out.
@@ -37,11 +43,21 @@ export function drainOnTermination(log: Logger, close: () => Promise<void>): Req
       terminating = true;
       log.info('terminating', { signal, running });
       if (running === 0) end();
-      else setTimeout(() => abort.abort(new Error('the instance is terminating')), GRACE_MS).unref();
+      else {
+        setTimeout(() => abort.abort(new Error('the instance is terminating')), FINISH_MS).unref();
+        setTimeout(() => {
+          log.error('requests cut off; their leases run out', { running });
+          process.exit(1);
+        }, GRACE_MS).unref();
+      }
     });
   }
   return {
     async serve(response, handle) {
+      if (terminating) {
+        response.writeHead(503).end();
+        return;
+      }
       running += 1;
       try {
         await handle(abort.signal);

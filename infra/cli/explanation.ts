@@ -56,6 +56,8 @@ export function verdict(item: WorkItem, nowMs: number): readonly string[] {
       return [`It is at rest, and looked at again ${when}, or when it or one of its children changes.`];
     case 'rerun':
       return ['It is about to run: something changed during its last run.'];
+    case 'handover':
+      return ['It is about to run: the process that worked on it was told to end, and handed it over.'];
     case 'redrive':
       return ['It is about to run: somebody redrove it.'];
     case 'lease':

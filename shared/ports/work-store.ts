@@ -11,7 +11,9 @@ export interface ReadItem {
 
 export type Revision = string;
 
-export type Swap = { readonly kind: 'stored'; readonly revision: Revision } | { readonly kind: 'lost' };
+export type Swap =
+  /** @prop nowMs the store's own time of this write, in the unit of `ReadItem.nowMs` */
+  { readonly kind: 'stored'; readonly revision: Revision; readonly nowMs: number } | { readonly kind: 'lost' };
 
 /**
  * Durable work items, changed only by compare-and-swap; one call is one RPC, and there are no transactions.

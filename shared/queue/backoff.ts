@@ -15,12 +15,21 @@ export function backoffMs(failures: number, fraction: number): number {
   return longest / 2 + (longest / 2) * fraction;
 }
 
-/** The delay before a failed run is tried again. A server that named one wins over backoff, also over its cap. */
-export function retryDelayMs(retry: Exclude<Retry, { kind: 'never' }>, failures: number, fraction: number): number {
+/**
+ * The delay before a failed run is tried again. A server that named one wins over backoff, also over its cap.
+ *
+ * @param minDelayMs of a backoff, up to the same 5 min
+ */
+export function retryDelayMs(
+  retry: Exclude<Retry, { kind: 'never' }>,
+  failures: number,
+  fraction: number,
+  minDelayMs: number,
+): number {
   switch (retry.kind) {
     case 'after':
       return retry.delayMs;
     case 'backoff':
-      return backoffMs(failures, fraction);
+      return Math.max(backoffMs(failures, fraction), Math.min(minDelayMs, LONGEST_DELAY_MS));
   }
 }

@@ -22,8 +22,15 @@ export interface RunReport {
 
 export type Ending =
   | { readonly kind: 'settled'; readonly requeueAfterMs?: number }
-  /** `attempts`: how often this run tried, at least 1. */
-  | { readonly kind: 'failed'; readonly error: RunError; readonly retry: Retry; readonly attempts: number }
+  | {
+      readonly kind: 'failed';
+      readonly error: RunError;
+      readonly retry: Retry;
+      /** How often this run tried, at least 1. */
+      readonly attempts: number;
+      /** A backoff is at least this long, because much else failed, too. @default 0 */
+      readonly minDelayMs?: number;
+    }
   /** The object does not exist any more. */
   | { readonly kind: 'gone' };
 
@@ -162,12 +169,12 @@ function end(item: LeasedItem, { ending, generation }: RunReport, nowMs: number,
       return wake(item, { wakeAt: nowMs + ending.requeueAfterMs, reason: 'requeue' });
     }
     case 'failed': {
-      const { error, retry } = ending;
+      const { error, retry, minDelayMs = 0 } = ending;
       if (retry.kind === 'never') {
         const quarantine = { reason: error.code, generation };
         return { kind: 'quarantined', item: { ...released(item, null), quarantine } };
       }
-      const delayMs = retryDelayMs(retry, item.failures, fraction);
+      const delayMs = retryDelayMs(retry, item.failures, fraction, minDelayMs);
       return wake(item, { wakeAt: nowMs + delayMs, reason: 'backoff' });
     }
   }

@@ -7,13 +7,26 @@ import { formatItemKey, type ItemKey, type WorkItem } from './work-item.ts';
 export interface Reading extends ReadItem {
   /** Monotonic milliseconds just before the read was sent: no later than the store's `nowMs`, on our own clock. */
   readonly sentAt: number;
+  /** Where it comes from. What this process stored last may have changed since; then a swap loses. */
+  readonly from: 'store' | 'memory';
+}
+
+/** A write that was stored. */
+export interface Written {
+  readonly revision: Revision;
+  /** The store's time of the write. */
+  readonly nowMs: number;
+  /** Monotonic milliseconds just before the write was sent. */
+  readonly sentAt: number;
 }
 
 /** What a rule made of a reading. */
 export type Step<T> =
   | { readonly kind: 'keep'; readonly value: T }
-  | { readonly kind: 'write'; readonly item: WorkItem; readonly stored: (revision: Revision) => T }
-  | { readonly kind: 'remove'; readonly value: T };
+  | { readonly kind: 'write'; readonly item: WorkItem; readonly stored: (written: Written) => T }
+  | { readonly kind: 'remove'; readonly value: T }
+  /** A reading from memory is not enough for this: ask the store. */
+  | { readonly kind: 'unsure' };
 
 export interface SwapContext {
   readonly store: WorkStore;
@@ -28,8 +41,8 @@ const LONGEST_PAUSE_MS = 100;
 /**
  * Reads an item, decides, and swaps; whoever loses the race reads and decides again.
  *
- * `decide` is called once per reading and must be pure: a lost race throws its decision away. Whoever holds the item
- * gives what they `know` of it, which saves the first read: if it is true no longer, the swap loses.
+ * `decide` is called once per reading and must be pure: a lost race throws its decision away. What is `known` of the item
+ * saves the first read: if it is true no longer, the swap loses.
  *
  * @throws {TransientError} `CONTENDED` after losing ten races in a row; the message comes again
  */
@@ -40,25 +53,33 @@ export async function decideAndSwap<T>(
   signal: AbortSignal,
   known?: Reading,
 ): Promise<T> {
-  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
-    if (attempt > 0) {
-      await clock.sleep(random.fraction() * Math.min(FIRST_PAUSE_MS * 2 ** attempt, LONGEST_PAUSE_MS), signal);
+  let step: Step<T> = known === undefined ? { kind: 'unsure' } : decide(known);
+  let reading = known;
+  for (let lost = 0; lost < MAX_ATTEMPTS; lost += 1) {
+    if (lost > 0) {
+      await clock.sleep(random.fraction() * Math.min(FIRST_PAUSE_MS * 2 ** lost, LONGEST_PAUSE_MS), signal);
+      step = { kind: 'unsure' };
     }
-    const reading = attempt === 0 && known !== undefined ? known : await read(key, { store, clock }, signal);
-    const step = decide(reading);
+    if (step.kind === 'unsure') {
+      reading = await read(key, { store, clock }, signal);
+      step = decide(reading);
+    }
     switch (step.kind) {
       case 'keep':
         return step.value;
       case 'write': {
-        const swap = await store.write(step.item, reading.revision, signal);
-        if (swap.kind === 'stored') return step.stored(swap.revision);
+        const sentAt = clock.monotonic();
+        const swap = await store.write(step.item, reading?.revision, signal);
+        if (swap.kind === 'stored') return step.stored({ ...swap, sentAt });
         break;
       }
       case 'remove': {
-        if (reading.revision === undefined) return step.value;
+        if (reading?.revision === undefined) return step.value;
         if ((await store.remove(key, reading.revision, signal)) === 'stored') return step.value;
         break;
       }
+      case 'unsure':
+        throw new Error(`the store's own reading of ${formatItemKey(key)} was not enough to decide`);
     }
   }
   throw new TransientError('CONTENDED', `cannot change ${formatItemKey(key)}: lost ${MAX_ATTEMPTS} races in a row`);
@@ -70,5 +91,5 @@ async function read(
   signal: AbortSignal,
 ): Promise<Reading> {
   const sentAt = clock.monotonic();
-  return { ...(await store.read(key, signal)), sentAt };
+  return { ...(await store.read(key, signal)), sentAt, from: 'store' };
 }

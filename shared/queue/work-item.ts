@@ -69,7 +69,7 @@ export interface Quarantine {
 
 export interface Alarm {
   readonly wakeAt: number;
-  readonly reason: 'lease' | 'backoff' | 'requeue' | 'rerun' | 'throttled' | 'redrive';
+  readonly reason: 'lease' | 'backoff' | 'requeue' | 'rerun' | 'throttled' | 'redrive' | 'handover';
 }
 
 /** A token bucket: what was in it at some time. It fills by itself; see `bucket.ts`. */

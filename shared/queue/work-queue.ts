@@ -3,13 +3,15 @@ import type { Doorbell } from '../message/doorbell.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Random } from '../ports/random.ts';
 import type { Revision, WorkStore } from '../ports/work-store.ts';
-import { answer } from './answer.ts';
+import { answer, type Answer as Decision } from './answer.ts';
 import { complete, type RunReport } from './complete.ts';
 import { withIntended } from './inventory.ts';
 import { isHolder, type LeasedItem, renewed } from './lease.ts';
+import { RecentItems } from './recent-items.ts';
 import { redrive } from './redrive.ts';
-import { decideAndSwap, type Reading, type Step, type SwapContext } from './swap.ts';
-import { type ChildRecord, formatItemKey, type ItemKey, type WorkItem } from './work-item.ts';
+import { release } from './release.ts';
+import { decideAndSwap, type Reading, type Step, type SwapContext, type Written } from './swap.ts';
+import { type ChildRecord, formatItemKey, type ItemKey, type Lease, type WorkItem } from './work-item.ts';
 
 export interface WorkQueueOptions {
   readonly store: WorkStore;
@@ -29,7 +31,7 @@ export interface Claim {
   readonly token: number;
   /** Monotonic milliseconds. From here on the holder must not write; the store waits a little longer. */
   readonly validUntil: number;
-  /** By how much the store's time is ahead of our monotonic clock, or a little less: counted from a read of ours. */
+  /** By how much the store's time is ahead of our monotonic clock, or a little more: counted from a call of ours. */
   readonly storeAheadMs: number;
 }
 
@@ -60,14 +62,15 @@ const MARGIN = 0.1;
  * decide, and swaps. The only clock that decides is the store's; our own monotonic one tells a holder when to stop.
  *
  * Guarantees: after a doorbell is acknowledged, a run starts later than its news, whoever dies, as long as `due` alarms
- * are rung (I1). A claim has one holder, and nobody else changes its item but to leave news (I2). No news costs one
- * read (I3).
+ * are rung (I1). A claim has one holder, and nobody else changes its item but to leave news (I2). No news costs at most
+ * one read (I3).
  * Does not guarantee: that a holder which overslept writes nothing to the cluster. Preconditions of its writes do that.
  */
 export class WorkQueue {
   readonly leaseDurationMs: number;
   readonly #holderIdentity: string;
   readonly #swap: SwapContext;
+  readonly #recent = new RecentItems();
 
   constructor({ store, clock, random, holderIdentity, leaseDurationMs = 6000 }: WorkQueueOptions) {
     this.leaseDurationMs = leaseDurationMs;
@@ -84,18 +87,21 @@ export class WorkQueue {
     const holderIdentity = `${this.#holderIdentity}/${this.#swap.random.id()}`;
     const claimant = { holderIdentity, messageId, leaseDurationMs: this.leaseDurationMs };
     const fraction = this.#swap.random.fraction();
+    const remembered = this.#recent.recall(doorbell.key, this.#swap.clock.monotonic());
     return decideAndSwap(
       doorbell.key,
-      ({ item, nowMs, sentAt }): Step<Answered> => {
+      ({ item, nowMs, revision, from }): Step<Answered> => {
         const decision = answer(item, doorbell, claimant, { nowMs, fraction });
+        if (from === 'memory' && !this.#canTrust(decision, doorbell)) return { kind: 'unsure' };
+        if (from === 'store' && remembered !== undefined) this.#recent.learn(revision === remembered.revision);
         switch (decision.kind) {
           case 'claim': {
             const claimed = decision.item;
-            const storeAheadMs = nowMs - sentAt;
-            const stored = (revision: Revision): Answered => ({
-              kind: 'claimed',
-              claim: { ...claimOf(claimed, revision, sentAt), storeAheadMs },
-            });
+            const stored = (written: Written): Answered => {
+              this.#recent.forget(doorbell.key);
+              if (from === 'memory') this.#recent.learn(true);
+              return { kind: 'claimed', claim: claimOf(claimed, written) };
+            };
             return { kind: 'write', item: claimed, stored };
           }
           case 'dirty':
@@ -117,6 +123,7 @@ export class WorkQueue {
       },
       this.#swap,
       signal,
+      remembered,
     );
   }
 
@@ -127,8 +134,7 @@ export class WorkQueue {
    */
   async intend(claim: Claim, children: readonly ChildRecord[], signal: AbortSignal): Promise<Claim> {
     if (withIntended(claim.item, children) === claim.item) return claim;
-    const { validUntil } = claim;
-    return this.#change(claim, (held) => ({ item: withIntended(held, children), validUntil }), signal);
+    return this.#change(claim, (held) => withIntended(held, children), signal);
   }
 
   /**
@@ -137,11 +143,25 @@ export class WorkQueue {
    * @throws {LeaseLostError} when the token is not ours any more
    */
   async renew(claim: Claim, signal: AbortSignal): Promise<Claim> {
-    const renew = (held: LeasedItem, { nowMs, sentAt }: Reading): Held => {
-      const item = renewed(held, nowMs);
-      return { item, validUntil: validity(item, sentAt) };
-    };
-    return this.#change(claim, renew, signal);
+    return this.#change(claim, renewed, signal);
+  }
+
+  /**
+   * Gives the claim back before its run has ended; ring the item with news of the kind `alarm` then.
+   *
+   * @throws {TransientError} when the store did not answer: the lease runs out by itself
+   */
+  async release(claim: Claim, signal: AbortSignal): Promise<'released' | 'lost'> {
+    return decideAndSwap(
+      claim.item.key,
+      ({ item, nowMs }): Step<'released' | 'lost'> =>
+        isHolder(item, claim.item.lease)
+          ? { kind: 'write', item: release(item, nowMs), stored: () => 'released' }
+          : { kind: 'keep', value: 'lost' },
+      this.#swap,
+      signal,
+      this.#known(claim),
+    );
   }
 
   /**
@@ -158,7 +178,7 @@ export class WorkQueue {
     const fraction = this.#swap.random.fraction();
     return decideAndSwap(
       claim.item.key,
-      ({ item, nowMs, sentAt }): Step<Completed> => {
+      ({ item, nowMs }): Step<Completed> => {
         const completion = complete(item, claim.item.lease, report, { nowMs, canRerun, fraction });
         switch (completion.kind) {
           case 'lost':
@@ -168,22 +188,23 @@ export class WorkQueue {
           case 'idle':
           case 'ring':
           case 'quarantined':
-            return { kind: 'write', item: completion.item, stored: () => ({ kind: completion.kind }) };
-          case 'wake':
+          case 'wake': {
+            const { item: completed, ...rest } = completion;
+            const stored = (written: Written): Completed => {
+              const storeAheadMs = aheadOf(written);
+              this.#recent.remember({ item: completed, ...written, storeAheadMs, storedAt: written.sentAt });
+              return rest;
+            };
+            return { kind: 'write', item: completed, stored };
+          }
+          case 'rerun': {
+            const { item: again } = completion;
             return {
               kind: 'write',
-              item: completion.item,
-              stored: () => ({ kind: 'wake', wakeAt: completion.wakeAt }),
+              item: again,
+              stored: (written) => ({ kind: 'rerun', claim: claimOf(again, written) }),
             };
-          case 'rerun':
-            return {
-              kind: 'write',
-              item: completion.item,
-              stored: (revision) => ({
-                kind: 'rerun',
-                claim: { ...claimOf(completion.item, revision, sentAt), storeAheadMs: claim.storeAheadMs },
-              }),
-            };
+          }
         }
       },
       this.#swap,
@@ -215,17 +236,30 @@ export class WorkQueue {
     return this.#swap.store.due(limit, signal);
   }
 
+  /**
+   * Whether a decision from memory needs no look at the store: those that swap, because the swap looks; and that a
+   * completed run has seen these versions, because that stays so.
+   */
+  #canTrust(decision: Decision, { news }: Doorbell): boolean {
+    if (decision.kind === 'no-news') return news.kind === 'versions';
+    return decision.kind === 'claim' && this.#recent.isTrusted;
+  }
+
   /** Changes the item under our token. */
-  async #change(claim: Claim, next: (held: LeasedItem, reading: Reading) => Held, signal: AbortSignal): Promise<Claim> {
+  async #change(
+    claim: Claim,
+    next: (held: LeasedItem, nowMs: number) => LeasedItem,
+    signal: AbortSignal,
+  ): Promise<Claim> {
     const { key, lease } = claim.item;
     return decideAndSwap(
       key,
-      (reading): Step<Claim> => {
-        if (!isHolder(reading.item, lease)) {
+      ({ item, nowMs }): Step<Claim> => {
+        if (!isHolder(item, lease)) {
           throw new LeaseLostError(`${formatItemKey(key)} is not held under token ${claim.token} any more`);
         }
-        const held = next(reading.item, reading);
-        return { kind: 'write', item: held.item, stored: (revision) => ({ ...claim, ...held, revision }) };
+        const held = next(item, nowMs);
+        return { kind: 'write', item: held, stored: (written) => claimOf(held, written) };
       },
       this.#swap,
       signal,
@@ -239,17 +273,29 @@ export class WorkQueue {
    */
   #known({ item, revision, storeAheadMs }: Claim): Reading {
     const sentAt = this.#swap.clock.monotonic();
-    return { item, revision, nowMs: sentAt + storeAheadMs, sentAt };
+    return { item, revision, nowMs: sentAt + storeAheadMs, sentAt, from: 'memory' };
   }
 }
 
-type Held = Pick<Claim, 'item' | 'validUntil'>;
-
-function claimOf(item: LeasedItem, revision: Revision, sentAt: number): Omit<Claim, 'storeAheadMs'> {
-  return { item, revision, token: item.lease.token, validUntil: validity(item, sentAt) };
+function claimOf(item: LeasedItem, written: Written): Claim {
+  const { lease } = item;
+  return {
+    item,
+    revision: written.revision,
+    token: lease.token,
+    validUntil: validity(lease, written),
+    storeAheadMs: aheadOf(written),
+  };
 }
 
-/** Counted from before the read was sent, so the holder gives up before the store, whatever the calls took. */
-function validity({ lease }: LeasedItem, sentAt: number): number {
-  return sentAt + lease.leaseDurationMs * (1 - MARGIN);
+/**
+ * The store wrote at its `nowMs`, no earlier than our `sentAt`. So what is left of the lease there, counted from
+ * `sentAt`, ends here first, whatever the call took, and however wrong the renewal time is that we wrote.
+ */
+function validity({ renewTime, leaseDurationMs }: Lease, { nowMs, sentAt }: Written): number {
+  return sentAt + (renewTime + leaseDurationMs * (1 - MARGIN) - nowMs);
+}
+
+function aheadOf({ nowMs, sentAt }: Written): number {
+  return nowMs - sentAt;
 }

@@ -1,5 +1,5 @@
 import { ConflictError } from '../errors.ts';
-import { backoffMs } from '../queue/backoff.ts';
+import { retryDelayMs } from '../queue/backoff.ts';
 import type { Ending, RunReport } from '../queue/complete.ts';
 import { withDeadline } from './deadline.ts';
 import { errorOf, retryOf } from './failure.ts';
@@ -12,6 +12,12 @@ export interface Attempted {
   readonly record: Readonly<Record<string, unknown>>;
   /** What went wrong, if anything did. */
   readonly error: unknown;
+}
+
+interface Ended {
+  readonly ending: Ending;
+  /** What it failed with; undefined when it did not. */
+  readonly thrown: unknown;
 }
 
 /** Failures whose backoff is shorter than this are retried inside the run; longer ones become an alarm. */
@@ -27,36 +33,12 @@ const MAX_CONFLICTS = 5;
  */
 export async function attempt(options: PassOptions): Promise<Attempted> {
   const { controller, lease, runtime } = options;
-  const { clock, random } = runtime;
-  const { item } = lease.claim;
+  const { clock } = runtime;
   const started = clock.monotonic();
   const journal = new Journal(clock);
   const deadline = withDeadline(clock, controller.timeoutMs, lease.signal);
   const pass = new Pass(options, journal, deadline.signal);
-  let conflicts = 0;
-  let failures = 0;
-  let ending: Ending | undefined;
-  let thrown: unknown;
-  try {
-    while (ending === undefined) {
-      try {
-        ending = await pass.run();
-        thrown = undefined;
-      } catch (error) {
-        thrown = deadline.signal.aborted ? deadline.signal.reason : error;
-        if (thrown instanceof ConflictError && ++conflicts <= MAX_CONFLICTS) continue;
-        failures += 1;
-        const pauseMs = pauseFor(thrown, item.failures + failures, random.fraction());
-        if (deadline.signal.aborted || pauseMs > LONGEST_PAUSE_MS) {
-          ending = { kind: 'failed', error: errorOf(thrown), retry: retryOf(thrown), attempts: failures };
-        } else {
-          await clock.sleep(pauseMs, deadline.signal).catch(() => undefined); // The next round sees the abort.
-        }
-      }
-    }
-  } finally {
-    deadline.dispose();
-  }
+  let { ending, thrown } = await untilEnded(pass, options, deadline.signal).finally(() => deadline.dispose());
   if (ending.kind === 'failed' && !(await pass.tell(thrown)) && ending.retry.kind === 'never') {
     // Quarantine is for good, so nobody would ever tell the object why: run again, to tell it then.
     ending = { ...ending, retry: { kind: 'backoff' } };
@@ -74,14 +56,28 @@ export async function attempt(options: PassOptions): Promise<Attempted> {
   };
 }
 
-function pauseFor(thrown: unknown, failures: number, fraction: number): number {
-  const retry = retryOf(thrown);
-  switch (retry.kind) {
-    case 'never':
-      return Number.POSITIVE_INFINITY;
-    case 'after':
-      return retry.delayMs;
-    case 'backoff':
-      return backoffMs(failures, fraction);
+/** Looks again and again, until the object is settled or only an alarm helps. */
+async function untilEnded(pass: Pass, { lease, runtime }: PassOptions, signal: AbortSignal): Promise<Ended> {
+  const { clock, random, retries } = runtime;
+  let conflicts = 0;
+  let failures = 0;
+  for (;;) {
+    try {
+      return { ending: await pass.run(), thrown: undefined };
+    } catch (error) {
+      const thrown = signal.aborted ? signal.reason : error;
+      if (thrown instanceof ConflictError && ++conflicts <= MAX_CONFLICTS) continue;
+      failures += 1;
+      const retry = retryOf(thrown);
+      const minDelayMs = retry.kind === 'backoff' ? retries.reserve(clock.monotonic()) : 0;
+      const pauseMs =
+        retry.kind === 'never'
+          ? Number.POSITIVE_INFINITY
+          : retryDelayMs(retry, lease.claim.item.failures + failures, random.fraction(), minDelayMs);
+      if (signal.aborted || pauseMs > LONGEST_PAUSE_MS) {
+        return { ending: { kind: 'failed', error: errorOf(thrown), retry, attempts: failures, minDelayMs }, thrown };
+      }
+      await clock.sleep(pauseMs, signal).catch(() => undefined); // The next round sees the abort.
+    }
   }
 }

@@ -16,6 +16,9 @@ export interface Outcome {
   readonly ack: boolean;
 }
 
+/** What changes a work item ends within the store's own deadline; cut off, nobody would know how it ended. */
+const UNTIL_DONE = new AbortController().signal;
+
 /**
  * Answers one delivery. Read this file first: the rest of the runtime hangs off it.
  *
@@ -23,6 +26,7 @@ export interface Outcome {
  * finished becomes an alarm. The message is acknowledged only when this has returned, so a crash after any line ends
  * in a redelivery or an alarm, and every line bears being run again.
  *
+ * @param signal aborts when this process must end: the run stops, and the object is handed over to whoever is next
  * @throws {LeaseLostError} when somebody else holds the object now; the message must not be acknowledged
  * @throws {TransientError} when the store did not answer; likewise
  */
@@ -31,7 +35,7 @@ export async function reconcileOnce(delivery: Delivery, runtime: Runtime, signal
   const { queue, log } = runtime;
   const target = targetOf(doorbell, runtime);
 
-  const answer = await queue.answer(doorbell, messageId, signal);
+  const answer = await queue.answer(doorbell, messageId, UNTIL_DONE);
   if (answer.kind !== 'claimed') {
     log.info('doorbell answered', { ...fieldsOf(delivery), decision: answer.kind });
     return { kind: answer.kind, ack: answer.kind !== 'redelivered' };
@@ -67,10 +71,11 @@ async function runClaim(run: Run, runtime: Runtime, signal: AbortSignal): Promis
   const held = await lease.stop();
   if (lease.signal.aborted) {
     log.warn('run abandoned', { ...fieldsOf(delivery), token: claim.token, error: messageOf(lease.signal.reason) });
+    if (signal.aborted) await handOver(held, delivery, runtime);
     lease.signal.throwIfAborted();
   }
   const canRerun = clock.monotonic() < rerunUntil;
-  const completed = await queue.complete(held, attempted.report, { canRerun }, signal);
+  const completed = await queue.complete(held, attempted.report, { canRerun }, UNTIL_DONE);
   log[attempted.error === undefined ? 'info' : 'warn']('run finished', {
     ...fieldsOf(delivery),
     ...attempted.record,
@@ -97,6 +102,15 @@ async function runClaim(run: Run, runtime: Runtime, signal: AbortSignal): Promis
     case 'gone':
       return undefined;
   }
+}
+
+/** Leaves the object to somebody else, and rings for it. If the ring is lost, the alarm that is due rings instead. */
+async function handOver(held: Claim, delivery: Delivery, { queue, publisher, log }: Runtime): Promise<void> {
+  const { key } = delivery.doorbell;
+  const released = await queue.release(held, UNTIL_DONE);
+  if (released === 'lost') return;
+  await publisher.publish('changes', { key, news: { kind: 'alarm' }, trigger: 'handover' });
+  log.info('object handed over', { ...fieldsOf(delivery), token: held.token });
 }
 
 function targetOf({ key }: Doorbell, { controllers, clusters }: Runtime): Target {

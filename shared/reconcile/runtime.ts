@@ -3,6 +3,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Cluster } from '../ports/cluster.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { Random } from '../ports/random.ts';
+import type { Pace } from '../queue/pace.ts';
 import type { WorkQueue } from '../queue/work-queue.ts';
 import type { Controller } from './controller.ts';
 
@@ -14,6 +15,8 @@ export interface Runtime {
   /** By name. */
   readonly controllers: ReadonlyMap<string, Controller>;
   readonly publisher: Publisher;
+  /** How often this process tries again what failed, all objects together: when much fails at once, it is spread. */
+  readonly retries: Pace;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;

@@ -7,6 +7,7 @@ import { MemoryCluster } from '../../shared/adapters/memory/cluster.ts';
 import { MemoryWorkStore } from '../../shared/adapters/memory/work-store.ts';
 import { ConfigMap } from '../../shared/kube/builtin.ts';
 import type { Doorbell } from '../../shared/message/doorbell.ts';
+import { Pace } from '../../shared/queue/pace.ts';
 import { WorkQueue } from '../../shared/queue/work-queue.ts';
 import { reconcileOnce } from '../../shared/reconcile/run.ts';
 import type { Runtime } from '../../shared/reconcile/runtime.ts';
@@ -254,6 +255,7 @@ export class RandomWorld {
       clusters: new Map([['local', this.#cluster]]),
       controllers: new Map([[controller.name, controller]]),
       publisher: { publish, close: async () => undefined },
+      retries: new Pace(10, 100),
       clock,
       random,
       log: new LogBook(),

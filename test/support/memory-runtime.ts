@@ -4,6 +4,7 @@ import type { Doorbell } from '../../shared/message/doorbell.ts';
 import type { Publisher, Topic } from '../../shared/ports/broker.ts';
 import type { LogFields, Logger } from '../../shared/ports/logger.ts';
 import type { WorkStore } from '../../shared/ports/work-store.ts';
+import { Pace } from '../../shared/queue/pace.ts';
 import type { ItemKey } from '../../shared/queue/work-item.ts';
 import { WorkQueue } from '../../shared/queue/work-queue.ts';
 import type { Controller } from '../../shared/reconcile/controller.ts';
@@ -65,6 +66,7 @@ export function memoryWorld(
     clusters: new Map([['local', cluster]]),
     controllers: new Map([[controller.name, controller]]),
     publisher: bell,
+    retries: new Pace(10, 100),
     clock,
     random,
     log,

@@ -61,7 +61,9 @@ class FirestoreWorkStore implements WorkStore {
             ? document.create(data)
             : document.update(data, { lastUpdateTime: updateTimeOf(expected, Timestamp) }),
         );
-        return written === 'lost' ? { kind: 'lost' } : { kind: 'stored', revision: revisionOf(written.writeTime) };
+        if (written === 'lost') return { kind: 'lost' };
+        const { writeTime } = written;
+        return { kind: 'stored', revision: revisionOf(writeTime), nowMs: msOf(writeTime) };
       },
       signal,
     );

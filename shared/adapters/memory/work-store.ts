@@ -37,11 +37,11 @@ export class MemoryWorkStore implements WorkStore {
     signal.throwIfAborted();
     const id = formatItemKey(item.key);
     if (this.#items.get(id)?.revision !== expected) return { kind: 'lost' };
-    this.#tick(1);
+    const nowMs = this.#tick(1) / 1000;
     const revision = String(++this.#writes);
     this.#items.set(id, { item, revision });
     this.#changed();
-    return { kind: 'stored', revision };
+    return { kind: 'stored', revision, nowMs };
   }
 
   async remove(key: ItemKey, expected: Revision, signal: AbortSignal): Promise<Swap['kind']> {

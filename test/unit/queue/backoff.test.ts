@@ -18,7 +18,13 @@ describe('backoff', () => {
   }
 
   it('waits exactly as long as the server said, jitter and cap aside', () => {
-    assert.equal(retryDelayMs({ kind: 'after', delayMs: 3_600_000 }, 1, 0.7), 3_600_000);
-    assert.equal(retryDelayMs({ kind: 'backoff' }, 1, 0.5), 7.5);
+    assert.equal(retryDelayMs({ kind: 'after', delayMs: 3_600_000 }, 1, 0.7, 0), 3_600_000);
+    assert.equal(retryDelayMs({ kind: 'backoff' }, 1, 0.5, 0), 7.5);
+  });
+
+  it('R2: waits for its turn when much else failed, five minutes at most, but not longer than the server said', () => {
+    assert.equal(retryDelayMs({ kind: 'backoff' }, 1, 0.5, 2_500), 2_500);
+    assert.equal(retryDelayMs({ kind: 'backoff' }, 1, 0.5, 1_000_000), 300_000);
+    assert.equal(retryDelayMs({ kind: 'after', delayMs: 1_000 }, 1, 0.5, 2_500), 1_000);
   });
 });

@@ -31,4 +31,14 @@ describe('pace', () => {
     assert.equal(countOf(pace, 0, 999, 1), 0);
     assert.equal(countOf(pace, 1_000, 1_000, 1), 1);
   });
+
+  it('R2: gives each its turn: a hundred at once, then ten a second', () => {
+    const pace = new Pace(10, 100);
+    const turns = Array.from({ length: 130 }, () => pace.reserve(0));
+    assert.deepEqual(turns.slice(0, 101), Array(101).fill(0));
+    assert.deepEqual(
+      turns.slice(101).map((ms) => Math.round(ms)),
+      Array.from({ length: 29 }, (_, n) => (n + 1) * 100),
+    );
+  });
 });
