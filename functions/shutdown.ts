@@ -10,15 +10,15 @@ export interface Requests {
 
 /**
  * Runs that last longer hand their object over, so that somebody else has it within a second. Milliseconds. Most take a
- * tenth of this.
+ * fraction of this.
  */
-const FINISH_MS = 500;
+const FINISH_MS = 300;
 
 /** Cloud Run kills an instance 10 s after SIGTERM: whatever still hangs then ends with a log line of ours. */
 const GRACE_MS = 8_000;
 
 /**
- * Ends the instance on SIGTERM as soon as its requests are done, and takes no more of them. After half a second those that
+ * Ends the instance on SIGTERM as soon as its requests are done, and takes no more of them. After a moment those that
  * still run are aborted, and hand over what they work on.
  *
  * The framework's own handler answers the latest request with 500 and exits at once, cutting off all others

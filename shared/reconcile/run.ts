@@ -66,6 +66,9 @@ async function runClaim(run: Run, runtime: Runtime, signal: AbortSignal): Promis
   const { controller, cluster } = target;
   const { queue, clock, publisher, log } = runtime;
   const { doorbell } = delivery;
+  const { holderIdentity } = claim.item.lease;
+  // Before the run: a process that dies in it says nothing else.
+  log.info('object claimed', { ...fieldsOf(delivery), holderIdentity, token: claim.token });
   const lease = new LeaseKeeper(queue, clock, claim, signal);
   const attempted = await attempt({ controller, cluster, lease, trigger: doorbell.trigger, runtime });
   const held = await lease.stop();

@@ -1,7 +1,12 @@
-import type { Area, Claim } from '../claim.ts';
+import type { Area } from '../claim.ts';
+import { SharedStack } from '../shared-stack.ts';
+import { handoverClaim } from './handover.ts';
 
 /** The work queue: nothing is lost, nobody overwrites a newer write, and it costs little. */
 export function queue(): Area {
-  const claims: readonly Claim[] = [];
-  return { claims, close: async () => undefined };
+  const shared = new SharedStack();
+  return {
+    claims: [handoverClaim(shared)],
+    close: () => shared.close(),
+  };
 }
