@@ -24,13 +24,20 @@ export interface HostOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
+  /** Rings every object. */
+  readonly ringAll: () => void;
 }
 
 /** The alarm clock as the settings say; when it is off, one that does nothing. */
-export function hostAlarmClock(config: ForwarderConfig, options: HostOptions): HostedAlarmClock {
+export function hostAlarmClock(config: ForwarderConfig, { ringAll, ...options }: HostOptions): HostedAlarmClock {
   if (config.DRIFTLESS_ALARM_CLOCK === 'off') return OFF;
   const source = openSource(config);
-  const alarms = new AlarmClock({ ...options, source, ringsPerSecond: config.DRIFTLESS_ALARMS_PER_SECOND });
+  const alarms = new AlarmClock({
+    ...options,
+    source,
+    ringsPerSecond: config.DRIFTLESS_ALARMS_PER_SECOND,
+    onGap: ringAll,
+  });
   return {
     prepare: async () => await source.prepare?.(),
     run: (signal) => alarms.run(signal),

@@ -59,9 +59,6 @@ async function forward(config: ForwarderConfig, logger: Logger): Promise<void> {
     // Retries of long outages are the forwarder's, where what changes meanwhile can be merged.
     createGuard({ name: 'Pub/Sub', timeoutMs: 10_000, retry: { maxAttempts: 2, maxDelayMs: 500 } }),
   );
-  const alarms = hostAlarmClock(config, { publisher, clock, random, logger });
-  // Credentials that cannot be read now never will be; without this look the watches would wait for them.
-  await Promise.all([kubernetes.prepare(), publisher.prepare?.(), alarms.prepare()]);
   const forwarder = new Forwarder({
     cluster: config.DRIFTLESS_CLUSTER,
     controllers,
@@ -71,6 +68,9 @@ async function forward(config: ForwarderConfig, logger: Logger): Promise<void> {
     random,
     logger,
   });
+  const alarms = hostAlarmClock(config, { publisher, clock, random, logger, ringAll: () => forwarder.ringAll() });
+  // Credentials that cannot be read now never will be; without this look the watches would wait for them.
+  await Promise.all([kubernetes.prepare(), publisher.prepare?.(), alarms.prepare()]);
   const health = await startHealthServer(config.PORT, () => ({ ...forwarder.stats(), alarms: alarms.stats() }));
   logger.info('forwarder started', {
     cluster: config.DRIFTLESS_CLUSTER,

@@ -1,8 +1,8 @@
 import { InvalidMessageError } from '../errors.ts';
+import type { ObjectRef } from '../kube/key.ts';
 import { formatGroupKind } from '../kube/kind.ts';
-import type { Version } from '../kube/version.ts';
 import { formatItemKey, type ItemKey } from '../queue/work-item.ts';
-import { type Doorbell, MAX_VERSIONS, type News } from './doorbell.ts';
+import { type Doorbell, type Heard, MAX_VERSIONS, type News } from './doorbell.ts';
 import {
   arrayField,
   countField,
@@ -43,7 +43,8 @@ const MAX_TRIGGER_CHARACTERS = 200;
  * Encodes a doorbell.
  *
  * Guarantees: key, uid and generation arrive unchanged. What does not fit gives way in order of use: the trigger is
- * cut first, then the versions become `unknown`, which costs a run that might have been spared, never a missed one.
+ * cut first, then the children's names go, which only an item that lost its inventory needs; then the versions become
+ * `unknown`, which costs a run that might have been spared, never a missed one.
  *
  * @throws {InvalidMessageError} if the key alone is too large, which no name that Kubernetes accepts can cause.
  */
@@ -57,13 +58,14 @@ export function encode({ key, news, uid, generation, deleted = false, trigger }:
   const wire = {
     v: WIRE_VERSION,
     key: keyOf(key),
-    news: newsOf(news),
+    news: newsOf(news, key),
     ...(uid === undefined ? {} : { uid }),
     ...(generation === undefined ? {} : { generation }),
     ...(deleted ? { deleted } : {}),
     trigger: '',
   };
-  for (const candidate of [wire, { ...wire, news: { kind: 'unknown' } }]) {
+  for (const news of [wire.news, withoutNames(wire.news), { kind: 'unknown' }]) {
+    const candidate = { ...wire, news };
     const room = MAX_DATA_BYTES - jsonBytes(candidate);
     if (room >= 0) return { data: JSON.stringify({ ...candidate, trigger: cut(trigger, room) }), attributes };
   }
@@ -80,9 +82,10 @@ export function decode(data: string): Doorbell {
   const wire = parseObject(data);
   const version = countField(wire, 'v');
   if (version !== WIRE_VERSION) throw invalid(`version ${version} is not known`);
+  const key = decodeKey(objectField(wire, 'key'));
   return {
-    key: decodeKey(objectField(wire, 'key')),
-    news: decodeNews(objectField(wire, 'news')),
+    key,
+    news: decodeNews(objectField(wire, 'news'), key),
     ...(optionalField(wire, 'uid') === undefined ? {} : { uid: filledTextField(wire, 'uid') }),
     ...(optionalField(wire, 'generation') === undefined ? {} : { generation: countField(wire, 'generation') }),
     ...(optionalField(wire, 'deleted') === true ? { deleted: true } : {}),
@@ -95,19 +98,33 @@ function keyOf({ cluster, controller, group, kind, namespace, name }: ItemKey): 
   return { cluster, controller, group, kind, namespace, name };
 }
 
-function newsOf(news: News): News {
+function newsOf(news: News, key: ItemKey) {
   switch (news.kind) {
     case 'versions':
     case 'census':
       if (news.versions.length > MAX_VERSIONS) return { kind: 'unknown' };
       return {
         kind: news.kind,
-        versions: news.versions.map(({ uid, resourceVersion }) => ({ uid, resourceVersion })),
+        versions: news.versions.map(({ uid, resourceVersion, child }) => ({
+          uid,
+          resourceVersion,
+          ...(child === undefined ? {} : { child: childOf(child, key) }),
+        })),
       };
     case 'alarm':
     case 'unknown':
       return { kind: news.kind };
   }
+}
+
+/** The namespace is left out where it is the object's own. */
+function childOf({ group, kind, namespace, name }: ObjectRef, key: ItemKey) {
+  return { group, kind, ...(namespace === key.namespace ? {} : { namespace }), name };
+}
+
+function withoutNames(news: ReturnType<typeof newsOf>) {
+  if (!('versions' in news)) return news;
+  return { ...news, versions: news.versions.map(({ uid, resourceVersion }) => ({ uid, resourceVersion })) };
 }
 
 /** The longest beginning of `text` that takes no more than `room` bytes inside a JSON string. */
@@ -138,20 +155,32 @@ function decodeKey(key: Json): ItemKey {
   };
 }
 
-function decodeNews(news: Json): News {
+function decodeNews(news: Json, key: ItemKey): News {
   const kind = filledTextField(news, 'news.kind');
   if (kind === 'alarm') return { kind };
   if (kind !== 'versions' && kind !== 'census') return { kind: 'unknown' };
   const versions = arrayField(news, 'news.versions');
   if (versions.length > MAX_VERSIONS) return { kind: 'unknown' };
-  return { kind, versions: versions.map(decodeVersion) };
+  return { kind, versions: versions.map((version, index) => decodeHeard(version, index, key)) };
 }
 
-function decodeVersion(version: unknown, index: number): Version {
+function decodeHeard(version: unknown, index: number, key: ItemKey): Heard {
   const path = `news.versions[${index}]`;
   if (!isObject(version)) throw invalid(`field '${path}' is not an object`);
   return {
     uid: filledTextField(version, `${path}.uid`),
     resourceVersion: filledTextField(version, `${path}.resourceVersion`),
+    ...(optionalField(version, 'child') === undefined ? {} : { child: decodeChild(version, `${path}.child`, key) }),
+  };
+}
+
+function decodeChild(version: Json, path: string, key: ItemKey): ObjectRef {
+  const child = objectField(version, path);
+  const isElsewhere = optionalField(child, 'namespace') !== undefined;
+  return {
+    group: textField(child, `${path}.group`),
+    kind: filledTextField(child, `${path}.kind`),
+    namespace: isElsewhere ? textField(child, `${path}.namespace`) : key.namespace,
+    name: filledTextField(child, `${path}.name`),
   };
 }

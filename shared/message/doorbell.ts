@@ -1,3 +1,4 @@
+import type { ObjectRef } from '../kube/key.ts';
 import type { Version } from '../kube/version.ts';
 import type { ItemKey } from '../queue/work-item.ts';
 
@@ -21,16 +22,22 @@ export interface Doorbell {
 
 export type News =
   /** These states of the object or its children are new to the sender. */
-  | { readonly kind: 'versions'; readonly versions: readonly Version[] }
+  | { readonly kind: 'versions'; readonly versions: readonly Heard[] }
   /**
    * After a relist: the object (first) and all children of it that exist. A known child that is missing here was
    * deleted while nobody watched.
    */
-  | { readonly kind: 'census'; readonly versions: readonly Version[] }
+  | { readonly kind: 'census'; readonly versions: readonly Heard[] }
   /** The item's own alarm is due. */
   | { readonly kind: 'alarm' }
   /** Always worth a run: more changed than a message holds, or somebody asked for it. */
   | { readonly kind: 'unknown' };
+
+/** A state of the object, or of a child. */
+export interface Heard extends Version {
+  /** The child's name, while it exists: an item that does not know it, because it was lost, has it in its inventory then. */
+  readonly child?: ObjectRef;
+}
 
 /** More versions than this do not go into a message; it then says `unknown`. */
 export const MAX_VERSIONS = 8;

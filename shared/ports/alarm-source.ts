@@ -8,14 +8,25 @@ export interface AlarmView {
   readonly nowMs: number;
 }
 
+/** The store itself, at one moment. */
+export interface StoreState {
+  /** The store's time: what the bounds of a window are made of. Epoch milliseconds. */
+  readonly nowMs: number;
+  /**
+   * Names the content of the store: it stays the same whatever is written, for as long as what was written is kept.
+   * Another one means that the store was emptied, and alarms were lost with it. Opaque.
+   */
+  readonly epoch: string;
+}
+
 /**
  * The alarms of one cluster's work items, as they are set, changed and answered.
  *
  * Errors: `TransientError` when the store did not answer, or the stream broke.
  */
 export interface AlarmSource {
-  /** The store's time: what the bounds of a window are made of. */
-  now(signal: AbortSignal): Promise<number>;
+  /** Who finds a store without an epoch begins one. */
+  state(signal: AbortSignal): Promise<StoreState>;
 
   /**
    * Shows a window as it is, and again after each change of what stands in it. Changes that come faster than they are

@@ -7,6 +7,7 @@ import type { Random } from '../ports/random.ts';
 import { AlarmRinger, type AlarmRingerStats } from './alarm-ringer.ts';
 import { AlarmTable, WINDOW_MS } from './alarm-table.ts';
 import { backoffMs } from './backoff.ts';
+import { gapBetween, type StoreGap } from './store-gap.ts';
 
 export interface AlarmClockOptions {
   readonly source: AlarmSource;
@@ -14,6 +15,10 @@ export interface AlarmClockOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
+  /**
+   * Called when work may have been lost with alarms or messages: somebody who knows all objects must ring each of them.
+   */
+  readonly onGap: (gap: StoreGap) => void;
   /** @default 500 */
   readonly ringsPerSecond?: number;
   /** Alarms held at once. @default 250 */
@@ -31,6 +36,8 @@ export interface AlarmClockStats extends AlarmRingerStats {
   /** How often the store was asked, and how often it had something to show. */
   readonly windows: number;
   readonly views: number;
+  /** How often work may have been lost; see `StoreGap`. */
+  readonly gaps: number;
   /** Alarms that are due soon. */
   readonly held: number;
   /** Alarms that were rung within the grace time, answered or not. */
@@ -45,6 +52,8 @@ const LAST_BACKOFF = 10;
  *
  * Guarantees: an alarm is rung after its time by the store's clock, never before; the oldest first; none twice within
  * the grace time unless it has changed; never faster than the rate. The time of this machine decides nothing.
+ * It is also the one that notices when alarms were lost with the store, or messages while it was away; see `StoreGap`.
+ *
  * Does not guarantee: that each alarm is rung. This process may be away; `sweep` is the net.
  */
 export class AlarmClock {
@@ -54,6 +63,9 @@ export class AlarmClock {
   /** By how much the store's time is ahead of our monotonic clock, or a little less: counted from what it last told. */
   #storeAheadMs = 0;
   #heardAt: number;
+  #answeredAt: number;
+  #epoch: string | undefined;
+  #gaps = 0;
   #lastError: string | undefined;
   #windows = 0;
   #views = 0;
@@ -70,7 +82,7 @@ export class AlarmClock {
       storeNow: () => this.#storeNow(),
       onSpent: () => this.#nextWindow(),
     });
-    this.#heardAt = options.clock.monotonic();
+    this.#heardAt = this.#answeredAt = options.clock.monotonic();
   }
 
   /** Rings until `signal` aborts; resolves when what is under way has been taken by the broker, or two seconds later. */
@@ -85,6 +97,7 @@ export class AlarmClock {
       lastError: this.#lastError,
       windows: this.#windows,
       views: this.#views,
+      gaps: this.#gaps,
       ...this.#table.size,
       ...this.#ringer.stats(),
     };
@@ -111,7 +124,9 @@ export class AlarmClock {
 
   async #follow(signal: AbortSignal): Promise<void> {
     const { source, clock } = this.#options;
-    this.#storeAheadMs = (await source.now(signal)) - clock.monotonic();
+    const { nowMs, epoch } = await source.state(signal);
+    this.#storeAheadMs = nowMs - clock.monotonic();
+    this.#lookForGap(epoch);
     this.#windows += 1;
     const window = this.#table.open(this.#storeNow());
     const over = new AbortController();
@@ -132,6 +147,18 @@ export class AlarmClock {
     }
     if (this.#views > viewsBefore || signal.aborted) return;
     throw new TransientError('STORE_SILENT', `no alarms were shown within ${WINDOW_MS} ms`);
+  }
+
+  #lookForGap(epoch: string): void {
+    const { clock, logger, onGap } = this.#options;
+    const now = clock.monotonic();
+    const gap = gapBetween({ epoch: this.#epoch, silentMs: now - this.#answeredAt }, epoch);
+    this.#epoch = epoch;
+    this.#answeredAt = now;
+    if (gap === undefined) return;
+    this.#gaps += 1;
+    logger.warn('work may be lost with the store: every object is rung', { gap });
+    onGap(gap);
   }
 
   #heard(): void {

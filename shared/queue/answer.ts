@@ -2,6 +2,7 @@ import type { Doorbell } from '../message/doorbell.ts';
 import { type AnswerContext, type Claimant, type Claiming, claim, isWaitingForHolders, takeOver } from './claim.ts';
 import { CLEAN, soil } from './dirty.ts';
 import { movedFrom, startsOver } from './generation.ts';
+import { withNamed } from './inventory.ts';
 import { isHeld, renewed } from './lease.ts';
 import { isNews } from './news.ts';
 import { type ItemKey, NOTHING_SEEN, type WorkItem } from './work-item.ts';
@@ -18,8 +19,8 @@ export type Answer =
   | { readonly kind: 'already-dirty' }
   /** A completed run, or the one that is about to complete, has seen it all. Acknowledge. */
   | { readonly kind: 'no-news' }
-  /** Running again cannot help until the generation moves. Acknowledge. */
-  | { readonly kind: 'quarantined' }
+  /** Running again cannot help until the generation moves. Store the item if there is one, then acknowledge. */
+  | { readonly kind: 'quarantined'; readonly item?: WorkItem }
   /** The holder works for this very message, and may die yet. Do not acknowledge. */
   | { readonly kind: 'redelivered' };
 
@@ -36,9 +37,16 @@ export function answer(
   claimant: Claimant,
   context: AnswerContext,
 ): Answer {
-  const { nowMs } = context;
-  if (item === undefined) return claim(newItem(doorbell.key), doorbell, claimant, nowMs);
+  if (item === undefined) {
+    return claim(withNamed(newItem(doorbell.key), doorbell.news), doorbell, claimant, context.nowMs);
+  }
+  const named = withNamed(item, doorbell.news);
+  const decided = decide(named, doorbell, claimant, context);
+  return named === item ? decided : keepingNames(decided, named);
+}
 
+function decide(item: WorkItem, doorbell: Doorbell, claimant: Claimant, context: AnswerContext): Answer {
+  const { nowMs } = context;
   const { lease, quarantine } = item;
   if (lease !== null && isHeld(lease, nowMs)) {
     // Our own claim, whose reply got lost.
@@ -63,6 +71,27 @@ export function answer(
       : { kind: 'quarantined' };
   }
   return isNews(item, doorbell, nowMs) ? claim(item, doorbell, claimant, nowMs) : { kind: 'no-news' };
+}
+
+/** What the item has learnt of its children is stored, also where nothing else is. */
+function keepingNames(decided: Answer, item: WorkItem): Answer {
+  switch (decided.kind) {
+    case 'already-dirty':
+      return { kind: 'dirty', item };
+    case 'already-throttled':
+      return { kind: 'throttled', item };
+    case 'already-backing-off':
+      return { kind: 'backing-off', item };
+    case 'quarantined':
+      return { kind: 'quarantined', item };
+    case 'claim':
+    case 'throttled':
+    case 'backing-off':
+    case 'dirty':
+    case 'no-news':
+    case 'redelivered':
+      return decided;
+  }
 }
 
 function newItem(key: ItemKey): WorkItem {

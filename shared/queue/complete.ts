@@ -1,9 +1,10 @@
 import type { Retry } from '../errors.ts';
+import { formatRef } from '../kube/key.ts';
 import { retryDelayMs } from './backoff.ts';
 import { take } from './bucket.ts';
 import { CLEAN, strike } from './dirty.ts';
 import { lastKnown } from './generation.ts';
-import { afterRun } from './inventory.ts';
+import { afterRun, notLookedAt } from './inventory.ts';
 import { isHolder, type LeasedItem, nextToken, withLease } from './lease.ts';
 import type { Alarm, ChildRecord, Lease, RunError, RunSummary, Seen, WorkItem } from './work-item.ts';
 
@@ -110,7 +111,10 @@ function together({ generation, versions, gone }: Seen, report: RunReport): Seen
 /** The item with what the run has learnt, still held, and nothing dirty. */
 function remember(before: LeasedItem, uid: string | null, seen: Seen, report: RunReport): LeasedItem {
   const { ending, summary } = report;
-  const children = afterRun(before.children, report.children);
+  const looked = afterRun(before.children, report.children);
+  const names = new Set(looked.map(formatRef));
+  const arrived = notLookedAt(before.children, seen).filter((child) => !names.has(formatRef(child)));
+  const children = arrived.length === 0 ? looked : [...looked, ...arrived];
   const failed = ending.kind === 'failed';
   return {
     ...before,

@@ -37,7 +37,9 @@ export function strike(dirty: Dirty, seen: Seen): Dirty {
 
 function withVersions(dirty: Exclude<Dirty, { kind: 'unknown' }>, seen: Seen, arrived: readonly Version[]): Dirty {
   const known = dirty.kind === 'versions' ? dirty.versions : [];
-  const added = arrived.filter((version) => isUnseen(seen, version) && !known.some((k) => covers(k, version)));
+  const added = arrived
+    .filter((version) => isUnseen(seen, version) && !known.some((k) => covers(k, version)))
+    .map(({ uid, resourceVersion }) => ({ uid, resourceVersion })); // What it is called is the inventory's matter.
   if (added.length === 0) return dirty;
   const versions = [...known.filter((k) => !added.some((version) => covers(version, k))), ...added];
   return versions.length > MAX_DIRTY_VERSIONS ? UNKNOWN : { kind: 'versions', versions };

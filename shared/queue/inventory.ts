@@ -1,6 +1,7 @@
 import { TerminalError } from '../errors.ts';
 import { formatRef } from '../kube/key.ts';
-import { type ChildRecord, formatItemKey, type WorkItem } from './work-item.ts';
+import type { News } from '../message/doorbell.ts';
+import { type ChildRecord, formatItemKey, type Seen, type WorkItem } from './work-item.ts';
 
 /** Keeps an item, with what it has seen of each child, well below the size that a store takes. */
 const MAX_CHILDREN = 1000;
@@ -42,4 +43,23 @@ export function withIntended<T extends WorkItem>(item: T, intended: readonly Chi
     'TOO_MANY_CHILDREN',
     `${formatItemKey(item.key)} would have ${children.length} children; at most ${MAX_CHILDREN} are supported`,
   );
+}
+
+/**
+ * The item with the children that a doorbell names in its inventory; the very same item when it knows them all, as it
+ * does unless it was lost with the store. Whether they are its own is for the run to find out.
+ */
+export function withNamed(item: WorkItem, news: News): WorkItem {
+  if (!('versions' in news)) return item;
+  const known = new Set(item.children.map(formatRef));
+  const named = news.versions.flatMap(({ uid, child }): readonly ChildRecord[] =>
+    child === undefined || known.has(formatRef(child)) || item.seen.gone.includes(uid) ? [] : [{ ...child, uid }],
+  );
+  if (named.length === 0) return item;
+  return { ...item, children: [...item.children, ...named].slice(0, MAX_CHILDREN) };
+}
+
+/** Those of the inventory at which no run has looked: a doorbell named them while the last one was under way. */
+export function notLookedAt(children: readonly ChildRecord[], { versions, gone }: Seen): readonly ChildRecord[] {
+  return children.filter(({ uid }) => uid !== null && versions[uid] === undefined && !gone.includes(uid));
 }

@@ -62,8 +62,8 @@ const MARGIN = 0.1;
  * decide, and swaps. The only clock that decides is the store's; our own monotonic one tells a holder when to stop.
  *
  * Guarantees: after a doorbell is acknowledged, a run starts later than its news, whoever dies, as long as `due` alarms
- * are rung (I1). A claim has one holder, and nobody else changes its item but to leave news (I2). No news costs at most
- * one read (I3).
+ * are rung (I1). A claim has one holder, and nobody else changes its item but to leave news, and names of children (I2).
+ * No news costs at most one read (I3).
  * Does not guarantee: that a holder which overslept writes nothing to the cluster. Preconditions of its writes do that.
  */
 export class WorkQueue {
@@ -115,8 +115,13 @@ export class WorkQueue {
           case 'already-backing-off':
             return { kind: 'keep', value: { kind: 'backing-off', ack: true } };
           case 'no-news':
-          case 'quarantined':
-            return { kind: 'keep', value: { kind: decision.kind, ack: true } };
+            return { kind: 'keep', value: { kind: 'no-news', ack: true } };
+          case 'quarantined': {
+            const value: Answered = { kind: 'quarantined', ack: true };
+            return decision.item === undefined
+              ? { kind: 'keep', value }
+              : { kind: 'write', item: decision.item, stored: () => value };
+          }
           case 'redelivered':
             return { kind: 'keep', value: { kind: 'redelivered', ack: false } };
         }

@@ -25,7 +25,8 @@ export interface ObservedChild {
 /**
  * The difference between desired and observed children; empty when there is nothing to write.
  *
- * Observed children that nobody desires any more are deleted, but only when they are the owner's.
+ * Observed children that nobody desires any more are deleted, but only when they are the owner's, and we made them: that
+ * somebody else's object names it as its controller does not make it ours.
  *
  * @throws {TransientError} CHILD_NOT_OWNED when an object with a child's name belongs to somebody else
  */
@@ -40,7 +41,11 @@ export function changesOf(
   return [
     ...desired.flatMap((child) => changeOf(owner, child, existing.get(formatRef(child.ref)), fieldManager)),
     ...observed.flatMap(({ ref, object }) =>
-      object !== undefined && !wanted.has(formatRef(ref)) && isOwned(owner, object, fieldManager) && !isLeaving(object)
+      object !== undefined &&
+      !wanted.has(formatRef(ref)) &&
+      isOwned(owner, object, fieldManager) &&
+      managersOf(object).includes(fieldManager) &&
+      !isLeaving(object)
         ? [{ kind: 'delete' as const, ref, observed: object }]
         : [],
     ),

@@ -1,5 +1,5 @@
-import { isNotNewer, type Version } from '../kube/version.ts';
-import type { News, Topic } from '../message/doorbell.ts';
+import { isNotNewer } from '../kube/version.ts';
+import type { Heard, News, Topic } from '../message/doorbell.ts';
 import { formatItemKey } from '../queue/work-item.ts';
 import { Agenda } from './agenda.ts';
 import { newsOf, type Ring } from './mapping.ts';
@@ -147,7 +147,7 @@ function mergeNews(earlier: News, later: News): News {
   if (!('versions' in earlier) || !('versions' in later)) return { kind: 'unknown' };
   // A census tells of everything that exists, so it covers what was said before it; a union would revive the deleted.
   if (later.kind === 'census') return later;
-  const newest = new Map<string, Version>(earlier.versions.map((version) => [version.uid, version]));
+  const newest = new Map<string, Heard>(earlier.versions.map((version) => [version.uid, version]));
   for (const version of later.versions) {
     const known = newest.get(version.uid);
     if (known === undefined || !isNotNewer(version.resourceVersion, known.resourceVersion)) {

@@ -70,6 +70,16 @@ export class Forwarder {
     }
   }
 
+  /**
+   * Rings a census of every object that is known, as after the start: for when what remembers work may have lost it. A
+   * watcher whose first census is still owed gets that one.
+   */
+  ringAll(): void {
+    for (const [watcher, census] of this.#census) {
+      if (census !== 'owed') this.#ring(censusOf(this.#world, watcher));
+    }
+  }
+
   stats(): ForwarderStats {
     const kinds = this.#kinds.map(({ kind, inventory, reflector }): [string, KindStats] => [
       formatGroupKind(kind),

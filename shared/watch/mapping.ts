@@ -1,7 +1,6 @@
 import { formatKey } from '../kube/key.ts';
 import type { GroupKind, Kind } from '../kube/kind.ts';
-import type { Version } from '../kube/version.ts';
-import { type Doorbell, MAX_VERSIONS, type News, type Topic } from '../message/doorbell.ts';
+import { type Doorbell, type Heard, MAX_VERSIONS, type News, type Topic } from '../message/doorbell.ts';
 import type { ItemKey } from '../queue/work-item.ts';
 import type { Change, Entry, Inventory, Owner } from './inventory.ts';
 import { primaryMoved, wentBack } from './predicates.ts';
@@ -71,9 +70,8 @@ export function isSame(a: GroupKind, b: GroupKind): boolean {
 }
 
 /** News of these states, or `unknown` when they are more than a message holds. */
-export function newsOf(kind: 'versions' | 'census', states: readonly Version[]): News {
-  if (states.length > MAX_VERSIONS) return { kind: 'unknown' };
-  return { kind, versions: states.map(({ uid, resourceVersion }) => ({ uid, resourceVersion })) };
+export function newsOf(kind: 'versions' | 'census', states: readonly Heard[]): News {
+  return states.length > MAX_VERSIONS ? { kind: 'unknown' } : { kind, versions: states };
 }
 
 function primaryRings(world: World, watcher: Watcher, change: Change): readonly Ring[] {
@@ -96,9 +94,9 @@ function primaryNews(world: World, watcher: Watcher, change: Change): News | und
       return newsOf('versions', family(world, watcher, change.after));
     case 'modified':
       if (!primaryMoved(change.before, change.after)) return undefined;
-      return changeNews(change);
+      return changeNews(change, stateOf);
     case 'deleted':
-      return changeNews(change);
+      return changeNews(change, stateOf);
   }
 }
 
@@ -116,36 +114,50 @@ function childRing(world: World, watcher: Watcher, owner: Owner, kind: GroupKind
   if (primary === undefined && primaries.synced) return [];
 
   const trigger = describe(kind, change);
+  const news = changeNews(change, (entry) => childOf(kind, entry));
   if (primary !== undefined) {
-    const news =
-      isFoundMissing(change) && isSynced(world, watcher)
-        ? newsOf('census', family(world, watcher, primary))
-        : changeNews(change);
-    return [{ topic: 'changes', doorbell: { ...addressOf(world, watcher, primary), news, trigger } }];
+    const all = isFoundMissing(change) && isSynced(world, watcher);
+    const told = all ? newsOf('census', family(world, watcher, primary)) : news;
+    return [{ topic: 'changes', doorbell: { ...addressOf(world, watcher, primary), news: told, trigger } }];
   }
   const namespace = watcher.kind.namespaced ? entryIn(change).namespace : '';
   const key = keyOf(world, watcher, { namespace, name: owner.name });
-  return [{ topic: 'changes', doorbell: { key, uid: owner.uid, news: changeNews(change), trigger } }];
+  return [{ topic: 'changes', doorbell: { key, uid: owner.uid, news, trigger } }];
 }
 
 /** What the change alone tells: the new state, or `unknown` where no version could convince the work queue. */
-function changeNews(change: Change): News {
+function changeNews(change: Change, heard: (entry: Entry) => Heard): News {
   switch (change.kind) {
     case 'added':
-      return newsOf('versions', [change.after]);
+      return newsOf('versions', [heard(change.after)]);
     case 'modified':
-      return wentBack(change.before, change.after) ? { kind: 'unknown' } : newsOf('versions', [change.after]);
+      return wentBack(change.before, change.after) ? { kind: 'unknown' } : newsOf('versions', [heard(change.after)]);
     case 'deleted': {
       const { before, resourceVersion } = change;
       if (resourceVersion === undefined) return { kind: 'unknown' };
-      return newsOf('versions', [{ ...before, resourceVersion }]);
+      return newsOf('versions', [stateOf({ ...before, resourceVersion })]);
     }
   }
 }
 
 /** The object first, then its children. */
-function family(world: World, watcher: Watcher, primary: Entry): readonly Entry[] {
-  return [primary, ...watcher.owns.flatMap((kind) => world.inventoryOf(kind).childrenOf(primary.uid))];
+function family(world: World, watcher: Watcher, primary: Entry): readonly Heard[] {
+  const children = watcher.owns.flatMap((kind) =>
+    world
+      .inventoryOf(kind)
+      .childrenOf(primary.uid)
+      .map((entry) => childOf(kind, entry)),
+  );
+  return [stateOf(primary), ...children];
+}
+
+function stateOf({ uid, resourceVersion }: Entry): Heard {
+  return { uid, resourceVersion };
+}
+
+function childOf({ group, kind }: GroupKind, entry: Entry): Heard {
+  const { namespace, name } = entry;
+  return { ...stateOf(entry), child: { group, kind, namespace, name } };
 }
 
 function addressOf(world: World, watcher: Watcher, primary: Entry): Pick<Doorbell, 'key' | 'uid' | 'generation'> {

@@ -9,10 +9,10 @@ import { SystemClock } from '../../shared/adapters/system/clock.ts';
 import { SystemRandom } from '../../shared/adapters/system/random.ts';
 import { alarmSourceContract } from './alarm-source.ts';
 
-function startServer() {
+function startServer(port = 0) {
   const clock = new SystemClock();
   const broker = new MemoryBroker({ clock, random: new SystemRandom() });
-  return startEmbeddedServer({ store: new MemoryWorkStore({ clock }), broker, port: 0 });
+  return startEmbeddedServer({ store: new MemoryWorkStore({ clock }), broker, port });
 }
 
 alarmSourceContract('embedded', async () => {
@@ -34,6 +34,18 @@ alarmSourceContract('embedded', async () => {
 });
 
 describe('EmbeddedAlarmSource', () => {
+  it('has another epoch when the server was started anew, which has nothing of what was stored', async () => {
+    const server = await startServer();
+    const source = new EmbeddedAlarmSource({ url: server.url, cluster: 'local' });
+    const { signal } = new AbortController();
+    const { epoch } = await source.state(signal);
+    await server.close();
+    const again = await startServer(Number(new URL(server.url).port));
+    assert.notEqual((await source.state(signal)).epoch, epoch);
+    await source.close();
+    await again.close();
+  });
+
   it('says so when the server goes away while it listens', async () => {
     const server = await startServer();
     const source = new EmbeddedAlarmSource({ url: server.url, cluster: 'local' });

@@ -41,7 +41,7 @@ export function alarmSourceContract(
       clusters += 1;
       const cluster = `alarms-${process.pid}-${Date.now()}-${clusters}`;
       const source = fixture.alarmsOf(cluster);
-      const start = Math.floor(await source.now(signal));
+      const start = Math.floor((await source.state(signal)).nowMs);
       const revisions = new Map<string, Revision>();
 
       async function write(item: WorkItem): Promise<void> {
@@ -75,9 +75,38 @@ export function alarmSourceContract(
     it('has the time of the store', async (test) => {
       const { source, keyOf } = await world(test);
       const before = (await fixture.store.read(keyOf('none'), signal)).nowMs;
-      const now = await source.now(signal);
+      const { nowMs: now } = await source.state(signal);
       const after = (await fixture.store.read(keyOf('none'), signal)).nowMs;
       assert(before <= now && now <= after, `${before} <= ${now} <= ${after}`);
+    });
+
+    it('has an epoch that is the same for all who ask, whatever is written and removed', async (test) => {
+      const { source, set, remove, keyOf } = await world(test);
+      const { epoch } = await source.state(signal);
+      await set('a', 10);
+      await remove('a');
+      assert.equal((await source.state(signal)).epoch, epoch);
+      assert.equal((await fixture.alarmsOf(keyOf('').cluster).state(signal)).epoch, epoch);
+    });
+
+    it('has one epoch also for those who ask for the first time at once', async () => {
+      clusters += 1;
+      const cluster = `alarms-${process.pid}-${Date.now()}-${clusters}`;
+      const sources = Array.from({ length: 5 }, () => fixture.alarmsOf(cluster));
+      const states = await Promise.all(sources.map((source) => source.state(signal)));
+      assert.equal(new Set(states.map(({ epoch }) => epoch)).size, 1);
+    });
+
+    it('keeps the epoch out of what is listed', async (test) => {
+      const { set, keyOf, source } = await world(test);
+      await source.state(signal);
+      await set('a', 10);
+      const { cluster } = keyOf('');
+      const listed = await fixture.store.list(cluster, { limit: 10 }, signal);
+      assert.deepEqual(
+        listed.map(({ key }) => key.name),
+        ['a'],
+      );
     });
 
     it('P51: shows at once what is due or soon, earliest first, with its key and time; or that there is nothing', async (test) => {
@@ -97,7 +126,7 @@ export function alarmSourceContract(
         ],
       );
       assert(nowMs >= start);
-      assert(nowMs <= (await source.now(signal)));
+      assert(nowMs <= (await source.state(signal)).nowMs);
     });
 
     it('shows an alarm that is set, moved, answered, or gone with its item', async (test) => {

@@ -6,6 +6,7 @@ import { openFirestoreWorkStore } from '../../shared/adapters/firestore/work-sto
 import { SystemClock } from '../../shared/adapters/system/clock.ts';
 import { SystemRandom } from '../../shared/adapters/system/random.ts';
 import { AlarmClock } from '../../shared/queue/alarm-clock.ts';
+import type { StoreGap } from '../../shared/queue/store-gap.ts';
 import type { WorkItem } from '../../shared/queue/work-item.ts';
 import { WorkQueue } from '../../shared/queue/work-queue.ts';
 import { Bell, LogBook } from '../support/memory-runtime.ts';
@@ -20,13 +21,21 @@ Object.assign(process.env, { METADATA_SERVER_DETECTION: 'none' });
 const SWEEP_MS = 60_000;
 
 /** A running clock, and a queue, on the emulator; nobody sweeps, so whatever is rung was rung by the clock. */
-async function start(test: TestContext, changes: ChangeMode) {
+async function start(test: TestContext, changes: ChangeMode, projectId = 'demo-driftless') {
   const [clock, random, bell] = [new SystemClock(), new SystemRandom(), new Bell()];
   const cluster = `clock-${process.pid}-${Date.now()}`;
-  const connection = { projectId: 'demo-driftless', guard: createGuard({ name: 'Firestore', timeoutMs: 10_000 }) };
+  const connection = { projectId, guard: createGuard({ name: 'Firestore', timeoutMs: 10_000 }) };
   const store = openFirestoreWorkStore({ ...connection, clusters: [cluster], random });
   const source = openFirestoreAlarmSource({ ...connection, cluster, changes });
-  const alarms = new AlarmClock({ source, publisher: bell, clock, random, logger: new LogBook() });
+  const gaps: StoreGap[] = [];
+  const alarms = new AlarmClock({
+    source,
+    publisher: bell,
+    clock,
+    random,
+    logger: new LogBook(),
+    onGap: (gap) => gaps.push(gap),
+  });
   const stopping = new AbortController();
   const running = alarms.run(stopping.signal);
   test.after(async () => {
@@ -39,6 +48,7 @@ async function start(test: TestContext, changes: ChangeMode) {
     cluster,
     store,
     bell,
+    gaps,
     queue: new WorkQueue({ store, clock, random, holderIdentity: 'test', leaseDurationMs: 1_000 }),
     /** Waits for so many rings, and says how late the last one was. */
     async rings(count: number): Promise<number> {
@@ -83,6 +93,21 @@ for (const changes of ['listen', 'poll'] as const) {
       await rings(2);
       const third = await queue.answer(bell.rung[1]?.doorbell ?? doorbell({ kind: 'alarm' }), 'm3', signal);
       assert.equal(third.kind, 'claimed');
+    });
+
+    it('notices that the database was emptied, however quietly', async (test) => {
+      const projectId = `demo-emptied-${changes}-${process.pid}`;
+      const { store, gaps, cluster } = await start(test, changes, projectId);
+      const item = workItem({ key: itemKey({ cluster }) });
+      assert.equal((await store.write(item, undefined, signal)).kind, 'stored');
+      const emptied = await fetch(
+        `http://${emulator}/emulator/v1/projects/${projectId}/databases/(default)/documents`,
+        { method: 'DELETE' },
+      );
+      assert.equal(emptied.status, 200);
+      await until('it is noticed', async () => gaps.length > 0);
+      assert.deepEqual(gaps, [{ kind: 'emptied' }]);
+      assert.equal((await store.read(item.key, signal)).item, undefined);
     });
   });
 }

@@ -113,6 +113,33 @@ class Bench {
 }
 
 describe('forwarder: what it rings', () => {
+  it('when it is told to, a census of every object again, with the names of its children', async () => {
+    const bench = new Bench();
+    bench.source.put(Widget, { name: 'a' });
+    bench.putChild('d', 'a');
+    await bench.startQuietly();
+    bench.forwarder.ringAll();
+    await bench.pass(100);
+    assert.deepEqual(bench.broker.texts, ['background LISTED Widget default/a: census uid-a@101 uid-d@102']);
+    const [sent] = bench.broker.accepted;
+    assert(sent?.doorbell.news.kind === 'census');
+    assert.deepEqual(
+      sent.doorbell.news.versions.map(({ child }) => child?.name),
+      [undefined, 'd'],
+    );
+    await bench.stop();
+  });
+
+  it('nothing when it is told to before it knows what there is: that rings anyway', async () => {
+    const bench = new Bench();
+    bench.source.put(Widget, { name: 'a' });
+    bench.forwarder.ringAll();
+    await bench.start();
+    await bench.pass(100);
+    assert.deepEqual(bench.broker.texts, ['background LISTED Widget default/a: census uid-a@101']);
+    await bench.stop();
+  });
+
   it('at its start, a census of every object in the background, once every kind is known', async () => {
     const bench = new Bench();
     bench.source.put(Widget, { name: 'a' });

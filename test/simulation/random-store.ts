@@ -49,7 +49,9 @@ export class WatchedStore implements WorkStore {
     }
     const [had, has] = [before?.lease ?? null, next.lease];
     if (has !== null && has.token === had?.token) {
-      const isNewsAtMost = isDeepStrictEqual({ ...next, dirty: before?.dirty }, before);
+      // News may name children that the item does not know; those it knows stay.
+      const children = next.children.slice(0, before?.children.length);
+      const isNewsAtMost = isDeepStrictEqual({ ...next, dirty: before?.dirty, children }, before);
       return isNewsAtMost ? undefined : 'I2: nobody but the holder changes an item, except to leave news';
     }
     const isFree = had === null || nowMs >= had.renewTime + had.leaseDurationMs;

@@ -41,9 +41,13 @@ export function anyDoorbell(): fc.Arbitrary<Doorbell> {
 }
 
 function anyNews(): fc.Arbitrary<News> {
-  const version = fc.record(
-    { uid: fc.uuid(), resourceVersion: fc.maxSafeNat().map(String) },
+  const child = fc.record(
+    { group: name(0, 63), kind: name(1, 63), namespace: name(0, 63), name: name(1, 63) },
     { noNullPrototype: true },
+  );
+  const version = fc.record(
+    { uid: fc.uuid(), resourceVersion: fc.maxSafeNat().map(String), child },
+    { requiredKeys: ['uid', 'resourceVersion'], noNullPrototype: true },
   );
   const versions = fc.array(version, { maxLength: MAX_VERSIONS + 2, size: 'max' });
   return fc.oneof(

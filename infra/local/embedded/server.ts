@@ -55,7 +55,7 @@ function operationsOf(store: MemoryWorkStore, broker: MemoryBroker): Operations 
     'work-items/remove': ({ key, expected }, signal) => store.remove(key, expected, signal),
     'work-items/due': ({ limit }, signal) => store.due(limit, signal),
     'work-items/list': ({ cluster, page }, signal) => store.list(cluster, page, signal),
-    'alarms/now': ({ cluster }, signal) => new MemoryAlarmSource({ store, cluster }).now(signal),
+    'alarms/state': ({ cluster }, signal) => new MemoryAlarmSource({ store, cluster }).state(signal),
     'alarms/view': ({ cluster, window, known, waitMs }, signal) =>
       new MemoryAlarmSource({ store, cluster }).view(window, known, waitMs, signal),
     'messages/publish': ({ queue, message }) => broker.accept(queue, message),

@@ -1,4 +1,4 @@
-import type { AlarmSource, AlarmView } from '../../ports/alarm-source.ts';
+import type { AlarmSource, AlarmView, StoreState } from '../../ports/alarm-source.ts';
 import type { AlarmWindow } from '../../queue/alarm-table.ts';
 import { EmbeddedClient, type EmbeddedClientOptions } from './client.ts';
 
@@ -19,8 +19,8 @@ export class EmbeddedAlarmSource implements AlarmSource {
     this.#cluster = cluster;
   }
 
-  now(signal: AbortSignal): Promise<number> {
-    return this.#client.call('alarms/now', { cluster: this.#cluster }, signal);
+  state(signal: AbortSignal): Promise<StoreState> {
+    return this.#client.call('alarms/state', { cluster: this.#cluster }, signal);
   }
 
   async *follow(window: AlarmWindow, signal: AbortSignal): AsyncIterable<AlarmView> {

@@ -1,5 +1,5 @@
 import type { Encoded, PublishedMessage } from '../../message/codec.ts';
-import type { AlarmView } from '../../ports/alarm-source.ts';
+import type { AlarmView, StoreState } from '../../ports/alarm-source.ts';
 import type { Queue } from '../../ports/broker.ts';
 import type { Page, ReadItem, Revision, Swap } from '../../ports/work-store.ts';
 import type { AlarmWindow } from '../../queue/alarm-table.ts';
@@ -15,7 +15,7 @@ export interface Protocol {
   readonly 'work-items/remove': Call<{ readonly key: ItemKey; readonly expected: Revision }, Swap['kind']>;
   readonly 'work-items/due': Call<{ readonly limit: number }, readonly ItemKey[]>;
   readonly 'work-items/list': Call<{ readonly cluster: string; readonly page: Page }, readonly WorkItem[]>;
-  readonly 'alarms/now': Call<{ readonly cluster: string }, number>;
+  readonly 'alarms/state': Call<{ readonly cluster: string }, StoreState>;
   /** Answers when the window shows something else than `known`, or after `waitMs` with what it shows all the same. */
   readonly 'alarms/view': Call<
     { readonly cluster: string; readonly window: AlarmWindow; readonly known?: string; readonly waitMs: number },

@@ -1,10 +1,10 @@
 import type { Query, QueryDocumentSnapshot, QuerySnapshot, Timestamp } from '@google-cloud/firestore';
 import { messageOf, OperatorError, TransientError } from '../../errors.ts';
-import type { AlarmSource, AlarmView } from '../../ports/alarm-source.ts';
+import type { AlarmSource, AlarmView, StoreState } from '../../ports/alarm-source.ts';
 import type { AlarmWindow, UpcomingAlarm } from '../../queue/alarm-table.ts';
 import type { ItemKey } from '../../queue/work-item.ts';
-import { type Client, Connection, type ConnectionOptions } from './connection.ts';
-import { itemsOf, msOf, NO_ALARM, SHARDS } from './document.ts';
+import { type Client, Connection, type ConnectionOptions, unlessLost } from './connection.ts';
+import { itemsOf, MARKER, markerOf, msOf, NO_ALARM, revisionOf, SHARDS } from './document.ts';
 import { listen, poll } from './follow-query.ts';
 
 /**
@@ -44,10 +44,13 @@ class FirestoreAlarmSource implements AlarmSource {
     this.#changes = changes;
   }
 
-  /** One read, of a document that does not exist. */
-  async now(signal: AbortSignal): Promise<number> {
-    const none = await this.#call(({ db }) => itemsOf(db, this.#cluster).doc('time').get(), signal);
-    return msOf(none.readTime);
+  /** One read, of the marker, whose update time is the epoch: nobody ever writes it again. */
+  async state(signal: AbortSignal): Promise<StoreState> {
+    for (;;) {
+      const { updateTime, readTime } = await this.#call(({ db }) => markerOf(db, this.#cluster).get(), signal);
+      if (updateTime !== undefined) return { nowMs: msOf(readTime), epoch: revisionOf(updateTime) };
+      await this.#call(({ db }) => unlessLost(markerOf(db, this.#cluster).create(MARKER)), signal);
+    }
   }
 
   async *follow(window: AlarmWindow, signal: AbortSignal): AsyncIterable<AlarmView> {

@@ -1,4 +1,4 @@
-import type { Firestore, Timestamp } from '@google-cloud/firestore';
+import type { Firestore, Timestamp, WriteResult } from '@google-cloud/firestore';
 import { messageOf, OperatorError, TransientError } from '../../errors.ts';
 import type { Guard } from '../../ports/guard.ts';
 
@@ -70,9 +70,29 @@ export function codeOf(error: unknown): unknown {
   return error instanceof Error && 'code' in error ? error.code : undefined;
 }
 
+/** gRPC: NOT_FOUND, ALREADY_EXISTS, FAILED_PRECONDITION. An answer, not a failure, so no guard should count it. */
+const LOST: readonly unknown[] = [5, 6, 9];
+
+/** `lost` when a precondition did not hold. */
+export async function unlessLost(write: Promise<WriteResult>): Promise<WriteResult | 'lost'> {
+  try {
+    return await write;
+  } catch (error) {
+    if (LOST.includes(codeOf(error))) return 'lost';
+    throw error;
+  }
+}
+
+/**
+ * How soon a connection that was refused is tried again. Left alone, gRPC waits longer and longer, up to two minutes: a
+ * store that comes back after half a minute would be found twenty seconds later.
+ */
+const RECONNECT = { 'grpc.initial_reconnect_backoff_ms': 100, 'grpc.max_reconnect_backoff_ms': 1_000 };
+
 async function connect({ projectId, databaseId }: ConnectionOptions): Promise<Client> {
   const { Firestore, Timestamp } = await import('@google-cloud/firestore');
-  return { db: new Firestore({ projectId, ...(databaseId === undefined ? {} : { databaseId }) }), Timestamp };
+  const database = databaseId === undefined ? {} : { databaseId };
+  return { db: new Firestore({ projectId, ...database, ...RECONNECT }), Timestamp };
 }
 
 function unlessAborted<T>(result: Promise<T>, signal: AbortSignal): Promise<T> {

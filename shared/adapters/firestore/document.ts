@@ -59,9 +59,24 @@ export function fromDocument(data: DocumentData): WorkItem {
   return { ...ADDED, ...item } as WorkItem;
 }
 
+/** Stands behind all items in their order, which are hexadecimal. */
+export const MARKER_ID = 'marker';
+
+export const MARKER: DocumentData = { about: 'Tells by its update time that the items around it were not lost since.' };
+
+/** The document that stands for the content of a cluster's items: among them, so that it goes when they go. */
+export function markerOf(db: Firestore, cluster: string): DocumentReference {
+  return itemsOf(db, cluster).doc(MARKER_ID);
+}
+
 /** Epoch milliseconds, with microseconds as fraction. */
 export function msOf({ seconds, nanoseconds }: Timestamp): number {
   return seconds * 1000 + nanoseconds / 1e6;
+}
+
+/** A document's update time, exact. */
+export function revisionOf({ seconds, nanoseconds }: Timestamp): string {
+  return `${seconds}.${String(nanoseconds).padStart(9, '0')}`;
 }
 
 function hashOf(key: ItemKey): string {

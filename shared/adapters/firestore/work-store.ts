@@ -1,9 +1,19 @@
-import type { Timestamp, WriteResult } from '@google-cloud/firestore';
+import type { Timestamp } from '@google-cloud/firestore';
 import type { Random } from '../../ports/random.ts';
 import type { Page, ReadItem, Revision, Swap, WorkStore } from '../../ports/work-store.ts';
 import { formatItemKey, type ItemKey, type WorkItem } from '../../queue/work-item.ts';
-import { Connection, type ConnectionOptions, codeOf } from './connection.ts';
-import { documentOf, fromDocument, itemsOf, msOf, NO_ALARM, SHARDS, toDocument } from './document.ts';
+import { Connection, type ConnectionOptions, unlessLost } from './connection.ts';
+import {
+  documentOf,
+  fromDocument,
+  itemsOf,
+  MARKER_ID,
+  msOf,
+  NO_ALARM,
+  revisionOf,
+  SHARDS,
+  toDocument,
+} from './document.ts';
 
 export interface FirestoreWorkStoreOptions extends ConnectionOptions {
   readonly random: Random;
@@ -94,7 +104,7 @@ class FirestoreWorkStore implements WorkStore {
     return this.#connection.call(
       `list the items of cluster ${cluster}`,
       async ({ db }) => {
-        const items = itemsOf(db, cluster).orderBy('__name__').limit(limit);
+        const items = itemsOf(db, cluster).orderBy('__name__').endBefore(MARKER_ID).limit(limit);
         const page = after === undefined ? items : items.startAfter(documentOf(db, after).id);
         return (await page.get()).docs.map((document) => fromDocument(document.data()));
       },
@@ -138,22 +148,6 @@ class FirestoreWorkStore implements WorkStore {
 interface DueItem {
   readonly key: ItemKey;
   readonly wakeAt: Timestamp;
-}
-
-/** gRPC: NOT_FOUND, ALREADY_EXISTS, FAILED_PRECONDITION. An answer, not a failure, so no guard should count it. */
-const LOST: readonly unknown[] = [5, 6, 9];
-
-async function unlessLost(write: Promise<WriteResult>): Promise<WriteResult | 'lost'> {
-  try {
-    return await write;
-  } catch (error) {
-    if (LOST.includes(codeOf(error))) return 'lost';
-    throw error;
-  }
-}
-
-function revisionOf({ seconds, nanoseconds }: Timestamp): Revision {
-  return `${seconds}.${String(nanoseconds).padStart(9, '0')}`;
 }
 
 function updateTimeOf(revision: Revision, time: typeof Timestamp): Timestamp {

@@ -1,4 +1,4 @@
-import type { AlarmSource, AlarmView } from '../../ports/alarm-source.ts';
+import type { AlarmSource, AlarmView, StoreState } from '../../ports/alarm-source.ts';
 import type { AlarmPosition, AlarmWindow, UpcomingAlarm } from '../../queue/alarm-table.ts';
 import { formatItemKey, type WorkItem } from '../../queue/work-item.ts';
 import type { MemoryWorkStore } from './work-store.ts';
@@ -16,9 +16,10 @@ export class MemoryAlarmSource implements AlarmSource {
     this.#options = options;
   }
 
-  async now(signal: AbortSignal): Promise<number> {
+  async state(signal: AbortSignal): Promise<StoreState> {
     signal.throwIfAborted();
-    return this.#options.store.snapshot().nowMs;
+    const { store } = this.#options;
+    return { epoch: store.epoch, nowMs: store.snapshot().nowMs };
   }
 
   async *follow(window: AlarmWindow, signal: AbortSignal): AsyncIterable<AlarmView> {

@@ -17,6 +17,7 @@ export class MemoryWorkStore implements WorkStore {
   readonly #items = new Map<string, Stored>();
   readonly #clock: Clock;
   readonly #startedAt: number;
+  #epoch: string | undefined;
   /** The latest time given out, in whole microseconds: fractions of a millisecond do not add up exactly. */
   #micros = 0;
   #writes = 0;
@@ -74,6 +75,12 @@ export class MemoryWorkStore implements WorkStore {
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .slice(0, limit)
       .map(([, { item }]) => item);
+  }
+
+  /** The time at which it was first asked for: what another process holds at this place began at another time. */
+  get epoch(): string {
+    this.#epoch ??= String(this.#tick(1));
+    return this.#epoch;
   }
 
   /** All items as they are at this moment. */

@@ -36,7 +36,15 @@ export async function measureAlarms({ store }: Bench, alarms: number): Promise<A
   const guard = createGuard({ name: 'Firestore', timeoutMs: 30_000 });
   const source = openFirestoreAlarmSource({ projectId: 'demo-driftless', guard, cluster: CLUSTER, changes: 'poll' });
   const rate = { ringsPerSecond: 10_000 };
-  const all = { source, publisher, clock, random: new SystemRandom(), logger: new LogBook(), ...rate };
+  const all = {
+    source,
+    publisher,
+    clock,
+    random: new SystemRandom(),
+    logger: new LogBook(),
+    onGap: () => undefined,
+    ...rate,
+  };
   const alarmClock = new AlarmClock(all);
   const names = (): ReadonlySet<string> => new Set(publisher.rung.map(({ doorbell }) => doorbell.key.name));
   const stopping = new AbortController();

@@ -5,11 +5,12 @@ import { MemoryAlarmSource } from '../../../shared/adapters/memory/alarm-source.
 import { MemoryWorkStore } from '../../../shared/adapters/memory/work-store.ts';
 import { TerminalError, TransientError } from '../../../shared/errors.ts';
 import type { Doorbell, Topic } from '../../../shared/message/doorbell.ts';
-import type { AlarmSource, AlarmView } from '../../../shared/ports/alarm-source.ts';
+import type { AlarmSource, AlarmView, StoreState } from '../../../shared/ports/alarm-source.ts';
 import type { Publisher } from '../../../shared/ports/broker.ts';
 import type { Revision } from '../../../shared/ports/work-store.ts';
 import { AlarmClock, type AlarmClockOptions } from '../../../shared/queue/alarm-clock.ts';
 import type { AlarmWindow } from '../../../shared/queue/alarm-table.ts';
+import type { StoreGap } from '../../../shared/queue/store-gap.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { LogBook } from '../../support/memory-runtime.ts';
 import { itemKey, workItem } from '../../support/work-items.ts';
@@ -37,15 +38,17 @@ class Broker implements Publisher {
 /** The alarms of a store, which can be made to break off or to go away. */
 class Breakable implements AlarmSource {
   away: Error | undefined;
+  epoch: string | undefined;
   silent = false;
   breakOff: () => void = () => undefined;
   readonly #source: AlarmSource;
   constructor(source: AlarmSource) {
     this.#source = source;
   }
-  async now(signal: AbortSignal): Promise<number> {
+  async state(signal: AbortSignal): Promise<StoreState> {
     if (this.away !== undefined) throw this.away;
-    return await this.#source.now(signal);
+    const state = await this.#source.state(signal);
+    return this.epoch === undefined ? state : { ...state, epoch: this.epoch };
   }
   async *follow(window: AlarmWindow, signal: AbortSignal): AsyncIterable<AlarmView> {
     const broken = new AbortController();
@@ -65,7 +68,9 @@ function start(test: TestContext, options: Partial<AlarmClockOptions> = {}) {
   const broker = new Broker(clock);
   const log = new LogBook();
   const random = { fraction: () => 0.5, id: () => 'id' };
-  const alarms = new AlarmClock({ source, publisher: broker, clock, random, logger: log, ...options });
+  const gaps: StoreGap[] = [];
+  const onGap = (gap: StoreGap) => gaps.push(gap);
+  const alarms = new AlarmClock({ source, publisher: broker, clock, random, logger: log, onGap, ...options });
   const { signal } = new AbortController();
   const stopping = new AbortController();
   let running: Promise<void> | undefined;
@@ -86,6 +91,7 @@ function start(test: TestContext, options: Partial<AlarmClockOptions> = {}) {
     broker,
     log,
     alarms,
+    gaps,
     stopping,
     ended: async () => await running,
     /** Sets the alarm of an item, `atMs` after the start; null answers it. */
@@ -218,6 +224,50 @@ describe('alarm clock', () => {
     await set('web', 6_000);
     await pass(3_100, 100);
     assert.deepEqual(broker.names, ['web']);
+  });
+
+  it('says within a window that the store was emptied, once, and of which it is', async (test) => {
+    const { pass, source, alarms, gaps, log } = start(test);
+    source.epoch = 'first';
+    await pass(10_000, 100);
+    assert.deepEqual(gaps, []);
+    source.epoch = 'second';
+    await pass(3_100, 100);
+    assert.deepEqual(gaps, [{ kind: 'emptied' }]);
+    await pass(20_000, 100);
+    assert.equal(gaps.length, 1);
+    assert.equal(alarms.stats().gaps, 1);
+    assert.deepEqual(
+      log.lines.map(({ message }) => message),
+      ['work may be lost with the store: every object is rung'],
+    );
+  });
+
+  it('says when a store is back that was away for so long that messages may have been given up', async (test) => {
+    const { pass, source, gaps } = start(test);
+    await pass(1_000);
+    source.away = new TransientError('STORE_UNAVAILABLE', 'the store is away');
+    await pass(10_000, 100);
+    source.away = undefined;
+    await pass(10_000, 100);
+    assert.deepEqual(gaps, []);
+    source.away = new TransientError('STORE_UNAVAILABLE', 'the store is away');
+    await pass(30_000, 100);
+    assert.deepEqual(gaps, []);
+    source.away = undefined;
+    await pass(10_000, 100);
+    assert.deepEqual(
+      gaps.map(({ kind }) => kind),
+      ['away'],
+    );
+  });
+
+  it('does not take a store for away that answers, but shows no alarms', async (test) => {
+    const { pass, source, gaps, alarms } = start(test);
+    source.silent = true;
+    await pass(60_000, 100);
+    assert.equal(alarms.stats().phase, 'failing');
+    assert.deepEqual(gaps, []);
   });
 
   it('P46: is not moved by the time of its machine', async (test) => {

@@ -7,6 +7,7 @@ import { child, doorbell, heldItem, news, seen, versions, workItem } from '../..
 
 const CLAIMANT = { holderIdentity: 'worker-2', messageId: 'm2', leaseDurationMs: 6_000 };
 const NOW = 5_000;
+const REF = { group: 'apps', kind: 'Deployment', namespace: 'default', name: 'web' };
 const AT_NOW = { nowMs: NOW, fraction: 0.5 };
 
 const ask = (item: WorkItem | undefined, ring: Doorbell, nowMs = NOW) =>
@@ -370,5 +371,62 @@ describe('an object whose holders die', () => {
     const decision = ask(heldItem({ uid: 'a' }), doorbell({ kind: 'alarm' }), 7_000);
     assert(decision.kind === 'claim');
     assert.deepEqual(decision.item.unfinished, { uid: 'a', generation: null, claims: 2 });
+  });
+});
+
+describe('a doorbell that names a child', () => {
+  const named = doorbell({
+    kind: 'census',
+    versions: [
+      { uid: 'a', resourceVersion: '1' },
+      { uid: 'uid-web', resourceVersion: '2', child: REF },
+    ],
+  });
+
+  it('R8: fills the inventory of an item that was lost, so that the run looks at children that no plan names', () => {
+    const decision = ask(undefined, named);
+    assert(decision.kind === 'claim');
+    assert.deepEqual(decision.item.children, [child('web', 'uid-web')]);
+  });
+
+  it('leaves an item alone that knows the child, or knows that it is gone', () => {
+    const knows = workItem({ uid: 'a', children: [child('web', 'other')], seen: seen({ versions: { a: '1' } }) });
+    const gone = workItem({ uid: 'a', seen: seen({ versions: { a: '0' }, gone: ['uid-web'] }) });
+    for (const item of [knows, gone]) {
+      const decision = ask(item, named);
+      assert(decision.kind === 'claim');
+      assert.deepEqual(decision.item.children, item.children);
+    }
+  });
+
+  it('is not acknowledged before the name is stored, whatever else the item says', () => {
+    const soiled = heldItem({ dirty: { kind: 'unknown' } });
+    const stopped = workItem({ quarantine: { reason: 'INVALID_SPEC', generation: 1 }, seen: seen({ generation: 1 }) });
+    const throttled = workItem({
+      bucket: { tokens: 0, updatedAt: NOW },
+      alarm: { wakeAt: NOW + 1_000, reason: 'throttled' },
+    });
+    const dying = workItem({
+      alarm: { wakeAt: NOW + 9_000, reason: 'backoff' },
+      unfinished: { uid: null, generation: null, claims: 5 },
+    });
+    const kinds = [soiled, stopped, throttled, dying].map((item) => {
+      const decision = ask(item, named);
+      const children = 'item' in decision ? decision.item?.children : undefined;
+      return [decision.kind, children?.map(({ name }) => name)];
+    });
+    assert.deepEqual(kinds, [
+      ['dirty', ['web']],
+      ['quarantined', ['web']],
+      ['throttled', ['web']],
+      ['backing-off', ['web']],
+    ]);
+  });
+
+  it('remembers of what is dirty the version only', () => {
+    const decision = ask(heldItem(), named);
+    assert(decision.kind === 'dirty');
+    assert.deepEqual(decision.item.dirty, { kind: 'versions', versions: versions('a@1', 'uid-web@2') });
+    assert.deepEqual(decision.item.children, [child('web', 'uid-web')]);
   });
 });

@@ -264,9 +264,23 @@ describe('an item stays small, however long it lives', () => {
 
   it('R8: still looks for a child that a holder before it may yet create, and marks it wherever it turns up', () => {
     const known = [doubtful('a', 'uid-a'), doubtful('b', 'uid-b'), child('c', 'uid-c')];
-    const ended = report(SETTLED, { children: [child('a', 'uid-a')] });
+    const looked = seen({ versions: { 'uid-a': '5' }, gone: ['uid-b', 'uid-c'] });
+    const ended = report(SETTLED, { children: [child('a', 'uid-a')], seen: looked });
     const next = stored(end(heldItem({ uid: 'a', children: known }), ended));
     assert.deepEqual(next.children, [doubtful('a', 'uid-a'), doubtful('b', null)]);
+  });
+
+  it('keeps a child that was named while the run was under way, and runs again for it', () => {
+    const looked = seen({ versions: { a: '9', 'uid-made': '5' } });
+    const ended = report(SETTLED, { children: [child('made', 'uid-made')], seen: looked });
+    const named = heldItem({
+      uid: 'a',
+      children: [child('gone', null), child('named', 'uid-named')],
+      dirty: { kind: 'versions', versions: versions('uid-named@7') },
+    });
+    const completion = end(named, ended);
+    assert.equal(completion.kind, 'rerun');
+    assert.deepEqual(stored(completion).children, [child('made', 'uid-made'), child('named', 'uid-named')]);
   });
 
   it('forgets what may return when the object is another one: its owner reference makes it garbage', () => {

@@ -20,6 +20,12 @@ function childOf(owner: string, name: string, resourceVersion: string): StoredMe
   return meta(name, resourceVersion, { ownerReferences: [{ ...reference, controller: true }] });
 }
 
+/** The state of a child, as a doorbell tells of it. */
+function heard(name: string, resourceVersion: string, { group, kind }: GroupKind = Deployment) {
+  const child = { group, kind, namespace: 'default', name };
+  return { uid: `uid-${name}`, resourceVersion, child };
+}
+
 /** A world in which these kinds have been listed; the others have not. */
 function world(known: readonly (readonly [Kind, readonly StoredMeta[]])[], watchers: readonly Watcher[] = [watcher]) {
   const inventories = new Map<string, Inventory>();
@@ -77,10 +83,7 @@ describe("mapping: an object's own changes", () => {
     assert.deepEqual(after(at, Deployment, 'ADDED', childOf('w', 'd', '20')), [], 'its owner is not known yet');
     assert.deepEqual(after(at, Widget, 'ADDED', meta('w', '15'))[0]?.doorbell.news, {
       kind: 'versions',
-      versions: [
-        { uid: 'uid-w', resourceVersion: '15' },
-        { uid: 'uid-d', resourceVersion: '20' },
-      ],
+      versions: [{ uid: 'uid-w', resourceVersion: '15' }, heard('d', '20')],
     });
   });
 
@@ -136,7 +139,7 @@ describe('mapping: changes of children', () => {
           key,
           uid: 'uid-w',
           generation: 7,
-          news: { kind: 'versions', versions: [{ uid: 'uid-d', resourceVersion: '21' }] },
+          news: { kind: 'versions', versions: [heard('d', '21')] },
           trigger: 'MODIFIED Deployment default/d',
         },
       },
@@ -151,7 +154,7 @@ describe('mapping: changes of children', () => {
         doorbell: {
           key,
           uid: 'uid-w',
-          news: { kind: 'versions', versions: [{ uid: 'uid-d', resourceVersion: '20' }] },
+          news: { kind: 'versions', versions: [heard('d', '20')] },
           trigger: 'ADDED Deployment default/d',
         },
       },
@@ -204,10 +207,7 @@ describe('mapping: changes of children', () => {
     const [change] = at.inventoryOf(Deployment).replace([]) as readonly [Change];
     assert.deepEqual(ringsOf(at, Deployment, change)[0]?.doorbell.news, {
       kind: 'census',
-      versions: [
-        { uid: 'uid-w', resourceVersion: '10' },
-        { uid: 'uid-s', resourceVersion: '30' },
-      ],
+      versions: [{ uid: 'uid-w', resourceVersion: '10' }, heard('s', '30', Service)],
     });
   });
 
@@ -251,11 +251,7 @@ describe('mapping: census', () => {
         generation: 2,
         news: {
           kind: 'census',
-          versions: [
-            { uid: 'uid-w', resourceVersion: '10' },
-            { uid: 'uid-d0', resourceVersion: '20' },
-            { uid: 'uid-d1', resourceVersion: '21' },
-          ],
+          versions: [{ uid: 'uid-w', resourceVersion: '10' }, heard('d0', '20'), heard('d1', '21')],
         },
         trigger: 'LISTED Widget default/w',
       },
