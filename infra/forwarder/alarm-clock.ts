@@ -7,6 +7,7 @@ import type { Clock } from '../../shared/ports/clock.ts';
 import type { Logger } from '../../shared/ports/logger.ts';
 import type { Random } from '../../shared/ports/random.ts';
 import { AlarmClock, type AlarmClockStats } from '../../shared/queue/alarm-clock.ts';
+import { firestoreOf } from '../../shared/roots/backends.ts';
 import type { ForwarderConfig } from './config.ts';
 
 export interface HostedAlarmClock {
@@ -57,7 +58,7 @@ function openSource(config: ForwarderConfig): AlarmSource & { prepare?(): Promis
   const { DRIFTLESS_EMBEDDED_URL: url, DRIFTLESS_CLUSTER: cluster } = config;
   if (url !== undefined) return new EmbeddedAlarmSource({ url, cluster });
   return openFirestoreAlarmSource({
-    projectId: config.GOOGLE_CLOUD_PROJECT,
+    ...firestoreOf(config),
     cluster,
     changes: config.FIRESTORE_EMULATOR_HOST === undefined ? 'listen' : 'poll',
     // Retries of long outages are the alarm clock's.

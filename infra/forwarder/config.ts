@@ -11,10 +11,11 @@ const Config = z.object({
     .transform(Number)
     .refine((port) => port <= 65_535, 'expected a port number up to 65535')
     .default(8080),
-  /** Whether this process also rings alarms at their time. Needs access to the store: it reads alarms, and leaves one marker. `sweep` rings them anyway. */
+  /**
+   * Whether this process also rings alarms at their time. Needs access to the store: it reads alarms, and leaves one
+   * marker. `sweep` rings them anyway.
+   */
   DRIFTLESS_ALARM_CLOCK: z.enum(['on', 'off']).default('off'),
-  /** The Firestore emulator. Its library reads this by itself; here it says that listeners are to be avoided. */
-  FIRESTORE_EMULATOR_HOST: z.string().min(1).optional(),
   /** The most that the alarm clock rings. */
   DRIFTLESS_ALARMS_PER_SECOND: z.coerce.number().int().min(1).max(10_000).default(500),
 });

@@ -11,7 +11,10 @@ import type { WorkStore } from '../ports/work-store.ts';
 export interface BackendSettings {
   readonly GOOGLE_CLOUD_PROJECT: string;
   readonly DRIFTLESS_TOPIC_PREFIX: string;
+  readonly DRIFTLESS_FIRESTORE_DATABASE: string;
+  readonly DRIFTLESS_FIRESTORE_TRANSPORT: 'grpc' | 'rest';
   readonly PUBSUB_EMULATOR_HOST?: string | undefined;
+  readonly FIRESTORE_EMULATOR_HOST?: string | undefined;
   readonly DRIFTLESS_EMBEDDED_URL?: string | undefined;
 }
 
@@ -45,7 +48,18 @@ export function openWorkStore(
   settings: BackendSettings,
   options: WorkStoreOptions,
 ): WorkStore & Preparable & { close(): Promise<void> } {
-  const { DRIFTLESS_EMBEDDED_URL: url, GOOGLE_CLOUD_PROJECT: projectId } = settings;
+  const { DRIFTLESS_EMBEDDED_URL: url } = settings;
   if (url !== undefined) return new EmbeddedWorkStore({ url });
-  return openFirestoreWorkStore({ projectId, ...options });
+  return openFirestoreWorkStore({ ...firestoreOf(settings), ...options });
+}
+
+/** Which database, and how to get there. */
+export function firestoreOf(settings: BackendSettings) {
+  const { FIRESTORE_EMULATOR_HOST: emulator, DRIFTLESS_FIRESTORE_TRANSPORT: transport } = settings;
+  return {
+    projectId: settings.GOOGLE_CLOUD_PROJECT,
+    databaseId: settings.DRIFTLESS_FIRESTORE_DATABASE,
+    // With REST the library asks for Google's credentials, also on the way to the emulator.
+    transport: emulator === undefined ? transport : 'grpc',
+  } as const;
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { createGuard } from '../../shared/adapters/cockatiel/guard.ts';
 import { fromDocument, SHARDS, toDocument } from '../../shared/adapters/firestore/document.ts';
@@ -13,15 +14,31 @@ Object.assign(process.env, { METADATA_SERVER_DETECTION: 'none' });
 
 const skip = emulator === undefined && 'FIRESTORE_EMULATOR_HOST is not set';
 
-function open(clusters: readonly string[]) {
-  const guard = createGuard({ name: 'Firestore', timeoutMs: 10_000 });
-  return openFirestoreWorkStore({ projectId: 'demo-driftless', clusters, guard, random: new SystemRandom() });
+function open(clusters: readonly string[], databaseId?: string) {
+  // Like the functions': what fails in company is tried again alone.
+  const guard = createGuard({ name: 'Firestore', timeoutMs: 10_000, retry: { maxAttempts: 3, maxDelayMs: 250 } });
+  return openFirestoreWorkStore({
+    projectId: 'demo-driftless',
+    clusters,
+    guard,
+    random: new SystemRandom(),
+    ...(databaseId === undefined ? {} : { databaseId }),
+  });
 }
 
 workStoreContract(
   'firestore',
   async (clusters) => {
     const store = open(clusters);
+    return { store, close: () => store.close() };
+  },
+  { skip },
+);
+
+workStoreContract(
+  'firestore, a database with a name',
+  async (clusters) => {
+    const store = open(clusters, 'work-items');
     return { store, close: () => store.close() };
   },
   { skip },
@@ -35,6 +52,23 @@ describe('FirestoreWorkStore', () => {
       code: 'STORE_UNAVAILABLE',
       message: /^cannot write local\/webapp WebApp\.apps\.driftless\.dev default\/web: /,
     });
+    await store.close();
+  });
+
+  it('stores what was written together with something that the database refuses', { skip }, async () => {
+    const store = open([]);
+    const never = new AbortController().signal;
+    const huge = workItem({
+      key: itemKey({ name: 'huge' }),
+      lastError: { code: 'HUGE', message: 'x'.repeat(1_100_000) },
+    });
+    const small = workItem({ key: itemKey({ name: randomUUID() }) });
+    const [refused, stored] = await Promise.allSettled([
+      store.write(huge, undefined, never),
+      store.write(small, undefined, never),
+    ]);
+    assert.equal(refused.status, 'rejected');
+    assert.deepEqual([stored.status, (await store.read(small.key, never)).item?.key], ['fulfilled', small.key]);
     await store.close();
   });
 

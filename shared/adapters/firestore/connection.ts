@@ -1,17 +1,21 @@
 import type { Firestore, Timestamp, WriteResult } from '@google-cloud/firestore';
 import { messageOf, OperatorError, TransientError } from '../../errors.ts';
 import type { Guard } from '../../ports/guard.ts';
+import { Batches } from './batches.ts';
 
 export interface ConnectionOptions {
   readonly projectId: string;
   /** @default '(default)' */
   readonly databaseId?: string;
+  /** How calls travel; streams always by gRPC. @default 'grpc' */
+  readonly transport?: 'grpc' | 'rest';
   /** Bounds each RPC. */
   readonly guard: Guard;
 }
 
 export interface Client {
   readonly db: Firestore;
+  readonly batches: Batches;
   readonly Timestamp: typeof Timestamp;
 }
 
@@ -61,6 +65,7 @@ export class Connection {
 
   async close(): Promise<void> {
     const client = await this.#client;
+    await client?.batches.close();
     await client?.db.terminate();
   }
 }
@@ -89,10 +94,11 @@ export async function unlessLost(write: Promise<WriteResult>): Promise<WriteResu
  */
 const RECONNECT = { 'grpc.initial_reconnect_backoff_ms': 100, 'grpc.max_reconnect_backoff_ms': 1_000 };
 
-async function connect({ projectId, databaseId }: ConnectionOptions): Promise<Client> {
+async function connect({ projectId, databaseId, transport = 'grpc' }: ConnectionOptions): Promise<Client> {
   const { Firestore, Timestamp } = await import('@google-cloud/firestore');
   const database = databaseId === undefined ? {} : { databaseId };
-  return { db: new Firestore({ projectId, ...database, ...RECONNECT }), Timestamp };
+  const db = new Firestore({ projectId, ...database, preferRest: transport === 'rest', ...RECONNECT });
+  return { db, batches: new Batches(db), Timestamp };
 }
 
 function unlessAborted<T>(result: Promise<T>, signal: AbortSignal): Promise<T> {

@@ -46,8 +46,8 @@ class FirestoreWorkStore implements WorkStore {
   async read(key: ItemKey, signal: AbortSignal): Promise<ReadItem> {
     return this.#connection.call(
       `read ${formatItemKey(key)}`,
-      async ({ db }) => {
-        const snapshot = await documentOf(db, key).get();
+      async ({ db, batches }) => {
+        const snapshot = await batches.read(documentOf(db, key));
         const data = snapshot.data();
         return {
           item: data === undefined ? undefined : fromDocument(data),
@@ -63,13 +63,13 @@ class FirestoreWorkStore implements WorkStore {
     const data = toDocument(item, this.#random.id());
     return this.#connection.call(
       `write ${formatItemKey(item.key)}`,
-      async ({ db, Timestamp }) => {
+      async ({ db, batches, Timestamp }) => {
         const document = documentOf(db, item.key);
         // An update replaces each field that it names as a whole, so nothing old is left within `seen`.
         const written = await unlessLost(
           expected === undefined
-            ? document.create(data)
-            : document.update(data, { lastUpdateTime: updateTimeOf(expected, Timestamp) }),
+            ? batches.create(document, data)
+            : batches.update(document, data, updateTimeOf(expected, Timestamp)),
         );
         if (written === 'lost') return { kind: 'lost' };
         const { writeTime } = written;
@@ -82,9 +82,8 @@ class FirestoreWorkStore implements WorkStore {
   async remove(key: ItemKey, expected: Revision, signal: AbortSignal): Promise<Swap['kind']> {
     return this.#connection.call(
       `remove ${formatItemKey(key)}`,
-      async ({ db, Timestamp }) => {
-        const lastUpdateTime = updateTimeOf(expected, Timestamp);
-        const removed = await unlessLost(documentOf(db, key).delete({ lastUpdateTime }));
+      async ({ db, batches, Timestamp }) => {
+        const removed = await unlessLost(batches.delete(documentOf(db, key), updateTimeOf(expected, Timestamp)));
         return removed === 'lost' ? 'lost' : 'stored';
       },
       signal,

@@ -57,6 +57,15 @@ export async function measureCycles(bench: Bench, concurrency: number, seconds: 
   };
 }
 
+/** In a line, for people. */
+export function describeCycles({ concurrency, bare, cold, warm, coldRpcs, warmRpcs }: Cycles): string {
+  const rate = (perSecond: number): string => `${Math.round(perSecond)}/s (${(perSecond / bare).toFixed(2)})`;
+  return (
+    `${concurrency} at once: bare create+update ${Math.round(bare)}/s; ` +
+    `claim+complete cold ${rate(cold)}, ${coldRpcs.toFixed(2)} RPCs; warm ${rate(warm)}, ${warmRpcs.toFixed(2)} RPCs`
+  );
+}
+
 /** Objects that one instance has run before, and runs again in turn: each far less often than the loop breaker bears. */
 async function warmUp(bench: Bench): Promise<() => Promise<void>> {
   const queue = bench.instance();

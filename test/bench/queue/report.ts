@@ -1,5 +1,5 @@
 import { measureAlarms } from './alarms.ts';
-import { type Cycles, measureCycles } from './cycles.ts';
+import { type Cycles, describeCycles, measureCycles } from './cycles.ts';
 import { measureHotObject } from './hot-object.ts';
 import { openBench } from './store.ts';
 
@@ -28,12 +28,4 @@ export async function benchQueue(say: (text: string) => void): Promise<object> {
   } finally {
     await bench.close();
   }
-}
-
-export function describeCycles({ concurrency, bare, cold, warm, coldRpcs, warmRpcs }: Cycles): string {
-  const rate = (perSecond: number): string => `${Math.round(perSecond)}/s (${(perSecond / bare).toFixed(2)})`;
-  return (
-    `${concurrency} at once: bare create+update ${Math.round(bare)}/s; ` +
-    `claim+complete cold ${rate(cold)}, ${coldRpcs.toFixed(2)} RPCs; warm ${rate(warm)}, ${warmRpcs.toFixed(2)} RPCs`
-  );
 }

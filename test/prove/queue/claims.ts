@@ -1,12 +1,13 @@
 import type { Area } from '../claim.ts';
 import { SharedStack } from '../shared-stack.ts';
+import { costClaims } from './cost.ts';
 import { handoverClaim } from './handover.ts';
 
 /** The work queue: nothing is lost, nobody overwrites a newer write, and it costs little. */
 export function queue(): Area {
   const shared = new SharedStack();
   return {
-    claims: [handoverClaim(shared)],
+    claims: [...costClaims(), handoverClaim(shared)],
     close: () => shared.close(),
   };
 }
