@@ -1,0 +1,5 @@
+/** A thread that tries random worlds: the test runner follows every promise in its own thread, which takes time. */
+import { parentPort, workerData } from 'node:worker_threads';
+import { type Batch, tryWorlds } from './random-runs.ts';
+
+parentPort?.postMessage(await tryWorlds(workerData as Batch));
