@@ -2,4 +2,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { type Batch, tryWorlds } from './random-runs.ts';
 
+// Errors are a part of these worlds, and nobody reads where they were made.
+Error.stackTraceLimit = 0;
 parentPort?.postMessage(await tryWorlds(workerData as Batch));
