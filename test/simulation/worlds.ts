@@ -91,13 +91,3 @@ export const LARGE: readonly World[] = [
   two('two changes, a crash, a duplicate', { specs: ['b', 'b'], crashes: 1, duplicates: 1 }, 4),
   besideIll('two changes, a drift, a crash', { specs: ['b', 'b'], drifts: 1, crashes: 1 }, 6),
 ];
-
-/** Explored at night, too. */
-export const HUGE: readonly World[] = [
-  two(
-    'a change, a drift, a crash, a pause, a duplicate',
-    { specs: ['b'], drifts: 1, crashes: 1, pauses: 1, duplicates: 1 },
-    5,
-  ),
-  two('two changes, a drift, a crash, a pause', { specs: ['b', 'b'], drifts: 1, crashes: 1, pauses: 1 }, 7),
-];
