@@ -6,7 +6,7 @@ import type { Without } from './rules.ts';
 import { oneMaximum } from './run.ts';
 import { read, swap } from './store.ts';
 import { clockOf, free, isInOneStep, put, type Step, settle, type Turn, unheard } from './turn.ts';
-import type { Claim, Phase, State, Worker } from './world.ts';
+import { type Claim, type Phase, placeOf, type State, type Worker } from './world.ts';
 
 const LEASE_MS = 6_000;
 
@@ -27,14 +27,14 @@ export function swapAnswer(
 ): readonly Step[] {
   const { id, messageId } = worker;
   const again = (state: State): State => look(state, turn, id, messageId);
-  const stored = swap(turn.state, id, item, reading.revision, turn.without);
+  const stored = swap(turn, id, item, reading.revision);
   if (stored === undefined) return [{ name: 'loses a race', next: () => again(turn.state) }];
   const { lease } = item;
   if (aim === 'dirty' || lease === null) {
     const name = 'leaves news';
     return [{ name, next: () => settle(stored, turn, messageId) }, ...unheard(name, stored, again)];
   }
-  const claim: Claim = { item: { ...item, lease }, revision: stored.revisions };
+  const claim: Claim = { item: { ...item, lease }, revision: placeOf(stored, turn.at).revisions };
   const phase: Phase = { kind: 'running', claim, observed: { object: undefined, child: undefined } };
   const next = (): State => put(stored, turn, { ...worker, phase });
   return [{ name: 'claims', next, startsRun: true }, ...unheard('claims', stored, again)];
@@ -44,14 +44,14 @@ export function swapAnswer(
 function look(state: State, turn: Turn, id: string, messageId: string): State {
   const doorbell = state.messages.find((message) => message.id === messageId)?.doorbell;
   if (doorbell === undefined) return free(state, turn);
-  const reading = read(state);
+  const reading = read(state, turn.at);
   const item = seenBy(reading.item, turn.without);
   const claimant = { holderIdentity: id, messageId, leaseDurationMs: LEASE_MS };
   const decision = answer(item, doorbell, claimant, { nowMs: clockOf({ ...turn, state }), fraction: 0 });
   const write = writeOf(item, decision, turn.without);
   if (write !== undefined) {
     const phase: Phase = { kind: 'answering', ...write, read: reading };
-    return put(state, turn, { id, messageId, overslept: false, phase });
+    return put(state, turn, { id, messageId, at: turn.at, overslept: false, phase });
   }
   const isRefused = decision.kind === 'redelivered' && !turn.without.has('no ack of a redelivery');
   return isRefused ? nack(free(state, turn), messageId) : settle(state, turn, messageId);

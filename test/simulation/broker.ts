@@ -2,10 +2,10 @@
 import type { Doorbell } from '../../shared/message/doorbell.ts';
 import type { Message, State } from './world.ts';
 
-export function ring(state: State, doorbell: Doorbell | undefined): State {
+export function ring(state: State, at: number, doorbell: Doorbell | undefined): State {
   if (doorbell === undefined) return state;
   const names = state.names + 1;
-  return { ...state, names, messages: [...state.messages, { id: `m${names}`, doorbell, where: 'waiting' }] };
+  return { ...state, names, messages: [...state.messages, { id: `m${names}`, at, doorbell, where: 'waiting' }] };
 }
 
 export function taken(state: State, id: string): State {

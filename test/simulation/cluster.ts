@@ -4,75 +4,87 @@
  */
 import { ring } from './broker.ts';
 import type { Without } from './rules.ts';
-import { type ApiChild, type ApiObject, childBell, objectBell, type Spec, type State } from './world.ts';
+import {
+  type ApiChild,
+  type ApiObject,
+  childBell,
+  objectBell,
+  placeOf,
+  type Spec,
+  type State,
+  withPlace,
+} from './world.ts';
 
 /** Another client changes the spec. */
-export function changeSpec(state: State, object: ApiObject, spec: Spec): State {
-  const version = state.versions + 1;
-  const next = { ...object, version, generation: object.generation + 1, spec };
-  return ring({ ...state, versions: version, object: next }, objectBell(next));
+export function changeSpec(state: State, at: number, object: ApiObject, spec: Spec): State {
+  const versions = placeOf(state, at).versions + 1;
+  const next = { ...object, version: versions, generation: object.generation + 1, spec };
+  return ring(withPlace(state, at, { versions, object: next }), at, objectBell(next));
 }
 
-export function deleteObject(state: State, object: ApiObject): State {
-  const version = state.versions + 1;
-  return ring({ ...state, versions: version, object: null }, objectBell({ ...object, version }, true));
+export function deleteObject(state: State, at: number, object: ApiObject): State {
+  const versions = placeOf(state, at).versions + 1;
+  const bell = objectBell({ ...object, version: versions }, true);
+  return ring(withPlace(state, at, { versions, object: null }), at, bell);
 }
 
-export function recreate(state: State): State {
-  const [version, uids] = [state.versions + 1, state.uids + 1];
-  const object: ApiObject = { uid: `o${uids}`, version, generation: 1, spec: 'a', observed: null };
-  return ring({ ...state, uids, versions: version, object }, objectBell(object));
+export function recreate(state: State, at: number): State {
+  const place = placeOf(state, at);
+  const [versions, uids] = [place.versions + 1, place.uids + 1];
+  const object: ApiObject = { uid: `o${uids}`, version: versions, generation: 1, spec: 'a', observed: null };
+  return ring(withPlace(state, at, { uids, versions, object }), at, objectBell(object));
 }
 
 /** Another client edits the child. */
-export function drift(state: State, child: ApiChild): State {
-  return putChild(state, { ...child, spec: 'foreign', token: 0 });
+export function drift(state: State, at: number, child: ApiChild): State {
+  return putChild(state, at, { ...child, spec: 'foreign', token: 0 });
 }
 
 /** Another client, the garbage collector or a run deletes the child. */
-export function removeChild(state: State, child: ApiChild): State {
-  const version = state.versions + 1;
-  return ring({ ...state, versions: version, child: null }, childBell(state.object, { ...child, version }));
+export function removeChild(state: State, at: number, child: ApiChild): State {
+  const { versions, object } = placeOf(state, at);
+  const bell = childBell(object, { ...child, version: versions + 1 });
+  return ring(withPlace(state, at, { versions: versions + 1, child: null }), at, bell);
 }
 
 /** An apply that creates. It has nothing to name as a precondition, so it may land on what somebody made meanwhile. */
-export function applyNew(state: State, owner: ApiObject): State {
-  const { uid: ownerUid, spec } = owner;
-  if (state.child !== null) return putChild(state, { ...state.child, spec, owner: ownerUid });
-  const uids = state.uids + 1;
-  return putChild({ ...state, uids }, { uid: `c${uids}`, version: 0, spec, owner: ownerUid, token: 0 });
+export function applyNew(state: State, at: number, { uid: owner, spec }: ApiObject): State {
+  const { child, uids: before } = placeOf(state, at);
+  if (child !== null) return putChild(state, at, { ...child, spec, owner });
+  const uids = before + 1;
+  return putChild(withPlace(state, at, { uids }), at, { uid: `c${uids}`, version: 0, spec, owner, token: 0 });
 }
 
 /** An apply of what was observed; undefined when the child moved meanwhile. */
 export function applyObserved(
   state: State,
+  at: number,
   observed: ApiChild,
-  spec: Spec,
-  token: number,
-  without: Without,
+  { spec, token, without }: { readonly spec: Spec; readonly token: number; readonly without: Without },
 ): State | undefined {
-  const { child } = state;
+  const { child } = placeOf(state, at);
   if (child === null || child.uid !== observed.uid) return undefined;
   const hasMoved = child.version !== observed.version;
   const hasGuard = !without.has('resourceVersion in child');
   if (hasMoved && hasGuard) return undefined;
   const broken = hasMoved && child.token > token ? 'I2: no write of an older token overwrites one of a newer' : null;
   // Without that precondition only, so that it makes no state different that need not be.
-  return putChild({ ...state, broken }, { ...child, spec, token: hasGuard ? 0 : token });
+  return putChild({ ...state, broken }, at, { ...child, spec, token: hasGuard ? 0 : token });
 }
 
 /** A status patch on what was observed; undefined when the object moved meanwhile, or is gone. */
-export function writeStatus(state: State, observed: ApiObject, without: Without): State | undefined {
-  const { object } = state;
+export function writeStatus(state: State, at: number, observed: ApiObject, without: Without): State | undefined {
+  const { object, versions: before } = placeOf(state, at);
   if (object === null || object.uid !== observed.uid) return undefined;
   if (object.version !== observed.version && !without.has('resourceVersion in status')) return undefined;
-  const version = state.versions + 1;
+  const versions = before + 1;
   // The forwarder drops it: neither the generation nor the metadata moved.
-  return { ...state, versions: version, object: { ...object, version, observed: observed.generation } };
+  return withPlace(state, at, { versions, object: { ...object, version: versions, observed: observed.generation } });
 }
 
-function putChild(state: State, child: ApiChild): State {
-  const version = state.versions + 1;
-  const next = { ...child, version };
-  return ring({ ...state, versions: version, child: next }, childBell(state.object, next));
+function putChild(state: State, at: number, child: ApiChild): State {
+  const { versions: before, object } = placeOf(state, at);
+  const versions = before + 1;
+  const next = { ...child, version: versions };
+  return ring(withPlace(state, at, { versions, child: next }), at, childBell(object, next));
 }

@@ -7,7 +7,7 @@ import { nack, ring as publish } from './broker.ts';
 import { reportOf } from './run.ts';
 import { read, swap } from './store.ts';
 import { clockOf, free, giveUp, isInOneStep, put, type Step, settle, type Turn, unheard } from './turn.ts';
-import { KEY, type Phase, type State, type Worker } from './world.ts';
+import { KEY, type Phase, placeOf, type State, type Worker } from './world.ts';
 
 type Completing = Extract<Phase, { kind: 'completing' }>;
 
@@ -18,19 +18,19 @@ export function complete(turn: Turn, worker: Worker, phase: Completing): readonl
 }
 
 function completeWith(turn: Turn, worker: Worker, phase: Completing, canRerun: boolean): readonly Step[] {
-  const { state, without } = turn;
+  const { state, at, without } = turn;
   const { held, claim } = phase;
   const isBlind = without.has('token check at complete');
-  const reading = isInOneStep(turn) ? read(state) : phase.read;
+  const reading = isInOneStep(turn) ? read(state, at) : phase.read;
   const item = isBlind ? withLease(reading.item ?? claim.item, held) : seenBy(reading.item, without);
   const ended = completion(item, held, reportOf(phase, without), { nowMs: clockOf(turn), canRerun, fraction: 0.5 });
   if (ended.kind === 'lost') return [{ name: 'finds its lease lost', next: () => giveUp(state, turn, worker) }];
   if (!canRerun && ended.kind !== 'ring') return [];
 
   const after = ended.kind === 'gone' ? undefined : withOldToken(ended.item, held.token, turn);
-  const stored = swap(state, worker.id, after, reading.revision, without);
+  const stored = swap(turn, worker.id, after, reading.revision);
   const reread = (next: State): State => {
-    const found = read(next);
+    const found = read(next, at);
     if (!isBlind && !isHolder(found.item, held)) return giveUp(next, turn, worker);
     return put(next, turn, { ...worker, phase: { ...phase, read: found } });
   };
@@ -49,7 +49,7 @@ function afterwards(
 ): readonly Step[] {
   const { messageId } = worker;
   if (kind === 'rerun' && item?.lease) {
-    const claim = { item: { ...item, lease: item.lease }, revision: stored.revisions };
+    const claim = { item: { ...item, lease: item.lease }, revision: placeOf(stored, turn.at).revisions };
     const phase: Phase = { kind: 'running', claim, observed: { object: undefined, child: undefined } };
     return [{ name, next: () => put(stored, turn, { ...worker, overslept: false, phase }), startsRun: true }];
   }
@@ -67,9 +67,9 @@ function afterwards(
 
 /** Publishes for the news that the run had no time for. */
 export function ring(turn: Turn, { messageId }: Worker): readonly Step[] {
-  const { state } = turn;
+  const { state, at } = turn;
   const { losses } = state.budget;
-  const rung = publish(state, { key: KEY, news: { kind: 'unknown' }, trigger: 'news during the run' });
+  const rung = publish(state, at, { key: KEY, news: { kind: 'unknown' }, trigger: 'news during the run' });
   const lost = { ...state, budget: { ...state.budget, losses: losses - 1 } };
   return [
     { name: 'rings, acknowledges', next: () => settle(rung, turn, messageId) },

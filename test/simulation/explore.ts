@@ -1,39 +1,66 @@
 /**
  * Explores every schedule of a world, breadth first: the first schedule that is found to violate a property is one of
- * the shortest. States that differ only in names are explored once (`fingerprint.ts`); of a fingerprint, 52 bits are
- * kept, so with a million states one is overlooked with a probability of about one in ten thousand.
+ * the shortest. States that differ only in names are explored once (`fingerprint.ts`).
  */
 import { fingerprint } from './fingerprint.ts';
-import { type Explored, type Found, Graph } from './graph.ts';
+import { type Explored, Graph } from './graph.ts';
 import { brokenAtTheEnd } from './properties.ts';
 import { NOTHING_MISSING, type Without } from './rules.ts';
 import { stepsOf } from './steps.ts';
 import type { State } from './world.ts';
 
+export interface Found {
+  readonly violation: string;
+  /** What happened, step by step. */
+  readonly trace: readonly string[];
+}
+
 /** @returns what was explored, or the shortest schedule that violates a property */
 export function explore(start: State, without: Without = NOTHING_MISSING): Explored | Found {
   const graph = new Graph();
-  let frontier: readonly (readonly [number, State])[] = [[graph.add(fingerprint(start, without), -1, ''), start]];
+  const traceTo = (id: number): readonly string[] => replay(start, graph, graph.wayTo(id), without);
+  graph.add(fingerprint(start, without), 0);
+  let frontier: readonly State[] = [start];
   while (frontier.length > 0) {
-    const next: [number, State][] = [];
-    for (const [id, state] of frontier) {
+    const next: State[] = [];
+    for (const state of frontier) {
+      const id = graph.expand();
       let ended = true;
       for (const { name, next: take, startsRun = false } of stepsOf(state, without)) {
         const after = take();
-        if (after.broken !== null) return { violation: after.broken, trace: [...graph.trace(id), name] };
+        if (after.broken !== null) return { violation: after.broken, trace: [...traceTo(id), name] };
         const print = fingerprint(after, without);
         const known = graph.find(print);
         // A step that changes nothing: a message that was taken and given back.
         if (known === id) continue;
         ended = false;
-        const to = known ?? graph.add(print, id, name);
-        if (known === undefined) next.push([to, after]);
-        graph.link(id, to, startsRun);
+        if (known === undefined) next.push(after);
+        graph.link(known ?? graph.add(print, id), startsRun);
       }
       const violation = ended ? brokenAtTheEnd(state) : null;
-      if (violation !== null) return { violation, trace: graph.trace(id) };
+      if (violation !== null) return { violation, trace: traceTo(id) };
     }
     frontier = next;
   }
-  return graph.summary();
+  const summary = graph.summary();
+  if (!('circle' in summary)) return summary;
+  const [first = 0, ...round] = summary.circle;
+  const there = graph.wayTo(first);
+  const trace = replay(start, graph, [...there, ...round, first], without);
+  const around = ['… and round:', ...trace.slice(there.length)];
+  return { violation: 'bounded runs: a schedule goes in circles', trace: [...trace.slice(0, there.length), ...around] };
+}
+
+/** The names of the steps that lead from state to state. */
+function replay(start: State, graph: Graph, way: readonly number[], without: Without): readonly string[] {
+  let state = start;
+  return way.map((id) => {
+    for (const { name, next } of stepsOf(state, without)) {
+      const after = next();
+      if (graph.find(fingerprint(after, without)) !== id) continue;
+      state = after;
+      return name;
+    }
+    throw new Error('the same steps lead to other states');
+  });
 }

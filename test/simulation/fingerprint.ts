@@ -1,125 +1,188 @@
 /**
- * A state as a short text, the same for states that differ only in names: which worker sits in which slot, what
- * messages and attempts are called, how large versions, tokens and revisions are. What happens next can depend only on
- * the order of an object's versions, on whether a revision is the stored one, and on whether a lease is the one that is
- * held, so exploring one state of each class explores them all.
+ * A state as a number, the same for states that differ only in names: which object is the first, which worker sits in
+ * which slot, what messages and attempts are called, how large versions, tokens and revisions are. What happens next
+ * can depend only on the order of an object's versions, on whether a revision is the stored one, and on whether a lease
+ * is the one that is held, so exploring one state of each class explores them all.
+ *
+ * Numbers have 52 bits: with a million states, two are mistaken for each other with a probability of about one in ten
+ * thousand.
  */
 import type { Version } from '../../shared/kube/version.ts';
 import type { Doorbell } from '../../shared/message/doorbell.ts';
 import { isHolder } from '../../shared/queue/lease.ts';
 import type { WorkItem } from '../../shared/queue/work-item.ts';
+import { Hash } from './hash.ts';
 import type { Without } from './rules.ts';
-import type { Observed, State, Worker } from './world.ts';
+import { Versions } from './versions.ts';
+import type { ApiChild, ApiObject, Message, Observed, State, Worker } from './world.ts';
 
 /** @param without versions of different objects are told apart only when a mutation compares them */
-export function fingerprint(state: State, without: Without): string {
-  return new Naming(state, without).text();
+export function fingerprint(state: State, without: Without): number {
+  const prints = state.places.map((_, at) => new Naming(state, at, without).print());
+  // An object that is ill is not like the other.
+  if (!state.isFirstIll) prints.sort((x, y) => x - y);
+  const hash = new Hash();
+  for (const print of prints) hash.add(print);
+  const { specs, ...counts } = state.budget;
+  hash.add(specs.length);
+  for (const count of Object.values(counts)) hash.add(count);
+  hash.add(state.kept ? 1 : 0);
+  return hash.value;
 }
 
-/** The state's own names for things, replaced by their ranks. */
+/** One object with its messages and workers: their names, replaced by their ranks. */
 class Naming {
   readonly #state: State;
-  readonly #oneOrder: boolean;
+  readonly #at: number;
   readonly #inOneStep: boolean;
-  /** Per object, unless there is one order for all. */
-  readonly #ranks = new Map<string, number[]>();
-  readonly #messages = new Map<string, number>();
+  readonly #versions: Versions;
+  #messages: readonly Message[] = [];
 
-  constructor(state: State, without: Without) {
+  constructor(state: State, at: number, without: Without) {
     this.#state = state;
-    this.#oneOrder = without.has('seen per object');
+    this.#at = at;
     this.#inOneStep = !without.has('swap in one step');
-    for (const { uid, version } of versionsIn(state)) {
-      const name = this.#oneOrder ? '' : uid;
-      const versions = this.#ranks.get(name);
-      if (versions === undefined) this.#ranks.set(name, [version]);
-      else if (!versions.includes(version)) versions.push(version);
-    }
-    for (const versions of this.#ranks.values()) versions.sort((x, y) => x - y);
+    this.#versions = new Versions(state, at, without.has('seen per object'));
   }
 
-  text(): string {
-    const { object, child, messages, workers, budget, stored, kept } = this.#state;
+  print(): number {
+    const { messages, workers, places } = this.#state;
+    const place = places[this.#at];
     const bells = messages
-      .map(({ id, doorbell, where }) => ({ id, text: `${where} ${this.#bell(doorbell)}` }))
-      .sort((x, y) => (x.text < y.text ? -1 : 1));
-    for (const [i, { id }] of bells.entries()) this.#messages.set(id, i);
-    const people = workers
-      .flatMap((worker) => (worker === null ? [] : [{ id: worker.id, text: this.#worker(worker) }]))
-      .sort((x, y) => (x.text < y.text ? -1 : 1));
-    const holder = people.findIndex(({ id }) => id === stored?.item.lease?.holderIdentity);
-    return [
-      object === null ? '' : `${this.#v(object)} ${object.generation} ${object.spec} ${object.observed}`,
-      child === null ? '' : `${this.#v(child)} ${child.spec} ${child.owner} ${child.token}`,
-      bells.map(({ text }) => text).join(';'),
-      people.map(({ text }) => text).join(';'),
-      stored === null ? '' : `${this.#item(stored.item)} ${holder}`,
-      Object.values(budget).join(),
-      kept,
-    ].join('|');
+      .filter(({ at }) => at === this.#at)
+      .map((message) => [this.#bell(message), message] as const);
+    bells.sort(([x], [y]) => x - y);
+    this.#messages = bells.map(([, message]) => message);
+    const holder = place?.stored?.item.lease?.holderIdentity;
+    const people: number[] = [];
+    for (const worker of workers) if (worker?.at === this.#at) people.push(this.#worker(worker, holder));
+    people.sort((x, y) => x - y);
+    const hash = new Hash();
+    this.#object(hash, place?.object);
+    this.#child(hash, place?.child);
+    hash.add(bells.length);
+    for (const [print] of bells) hash.add(print);
+    for (const print of people) hash.add(print);
+    if (place?.stored) this.#item(hash, place.stored.item);
+    return hash.value;
   }
 
-  #worker({ messageId, overslept, phase }: Worker): string {
-    const head = `${this.#messages.get(messageId)} ${overslept} ${phase.kind}`;
+  #bell({ doorbell, where }: Message): number {
+    const { news, uid, generation, deleted }: Doorbell = doorbell;
+    const hash = new Hash();
+    hash.word(where);
+    hash.word(news.kind);
+    if ('versions' in news) this.#vs(hash, news.versions);
+    hash.word(uid);
+    hash.add(generation ?? -1);
+    hash.add(deleted === true ? 1 : 0);
+    return hash.value;
+  }
+
+  #worker({ id, messageId, overslept, phase }: Worker, holder: string | undefined): number {
+    const hash = new Hash();
+    hash.add(this.#message(messageId));
+    hash.add((overslept ? 1 : 0) + (id === holder ? 2 : 0));
+    hash.word(phase.kind);
+    const stored = this.#state.places[this.#at]?.stored;
     switch (phase.kind) {
       case 'answering': {
         // What was decided follows from what was read; and a swap that will be lost is decided anew.
-        const isCurrent = phase.read.revision === this.#state.stored?.revision;
-        return `${head} ${isCurrent ? `${phase.aim} ${this.#due(phase.item.alarm?.wakeAt)}` : 'stale'}`;
+        if (phase.read.revision !== stored?.revision) break;
+        hash.word(phase.aim);
+        hash.add(this.#due(phase.item.alarm?.wakeAt));
+        break;
       }
       case 'running': {
         const { item, revision } = phase.claim;
+        hash.add(this.#current(revision));
         // While it is held, nobody else changes what the holder knows of it.
-        const isHeld = isHolder(this.#state.stored?.item, item.lease);
-        const known = isHeld ? 'held' : this.#known(item);
-        return `${head} ${this.#current(revision)} ${known} ${this.#observed(phase.observed)}`;
+        if (!isHolder(stored?.item, item.lease)) this.#known(hash, item);
+        this.#observed(hash, phase.observed);
+        break;
       }
       case 'completing': {
         const { held, claim, observed, ending, read } = phase;
-        const isHeld = isHolder(this.#state.stored?.item, held);
-        return `${head} ${isHeld} ${this.#current(read.revision)} ${this.#known(claim.item)} ${this.#observed(observed)} ${ending.kind}`;
+        hash.add(isHolder(stored?.item, held) ? 1 : 0);
+        hash.add(this.#current(read.revision));
+        this.#known(hash, claim.item);
+        this.#observed(hash, observed);
+        hash.word(ending.kind);
+        break;
       }
       case 'ringing':
-        return head;
+    }
+    return hash.value;
+  }
+
+  #message(id: string): number {
+    return this.#messages.findIndex((message) => message.id === id);
+  }
+
+  #current(revision: number | undefined): number {
+    return this.#inOneStep || revision === this.#state.places[this.#at]?.stored?.revision ? 1 : 0;
+  }
+
+  #item(hash: Hash, item: WorkItem): void {
+    const { lease, dirty, failures, unfinished, alarm, uid } = item;
+    hash.word(uid);
+    if (lease !== null) {
+      hash.add(this.#due(lease.renewTime + lease.leaseDurationMs));
+      hash.add(this.#message(lease.messageId));
+    }
+    hash.word(dirty.kind);
+    if (dirty.kind === 'versions') this.#vs(hash, dirty.versions);
+    hash.add(failures);
+    if (unfinished !== null) {
+      hash.word(unfinished.uid);
+      hash.add(unfinished.generation ?? -1);
+      hash.add(unfinished.claims);
+    }
+    hash.word(alarm?.reason);
+    hash.add(this.#due(alarm?.wakeAt));
+    this.#known(hash, item);
+  }
+
+  #known(hash: Hash, { seen, children }: WorkItem): void {
+    hash.add(seen.generation ?? -1);
+    // In whatever order they were learnt.
+    let versions = 0;
+    for (const uid of Object.keys(seen.versions)) versions += this.#versions.of(uid, Number(seen.versions[uid]));
+    hash.add(versions);
+    for (const uid of seen.gone) hash.word(uid);
+    hash.add(children.length);
+    for (const { uid, mayReturn } of children) {
+      hash.word(uid);
+      hash.add(mayReturn === true ? 1 : 0);
     }
   }
 
-  #current(revision: number | undefined): boolean {
-    return this.#inOneStep || revision === this.#state.stored?.revision;
+  #observed(hash: Hash, { object, child }: Observed): void {
+    this.#object(hash, object);
+    this.#child(hash, child);
   }
 
-  #item(item: WorkItem): string {
-    const { lease, dirty, failures, unfinished, alarm, uid } = item;
-    const soiled = dirty.kind === 'versions' ? this.#vs(dirty.versions) : dirty.kind;
-    const held = lease === null ? '' : `until ${this.#due(lease.renewTime + lease.leaseDurationMs)}`;
-    const message = lease === null ? '' : this.#messages.get(lease.messageId);
-    const due = alarm === null ? '' : `${alarm.reason} ${this.#due(alarm.wakeAt)}`;
-    const open = unfinished === null ? '' : `${unfinished.uid} ${unfinished.generation} ${unfinished.claims}`;
-    return `${uid} ${held} for ${message} ${soiled} ${failures} ${open} ${due} ${this.#known(item)}`;
+  #object(hash: Hash, object: ApiObject | null | undefined): void {
+    hash.word(isThere(object));
+    if (!object) return;
+    hash.add(this.#versions.of(object.uid, object.version));
+    hash.add(object.generation);
+    hash.word(object.spec);
+    hash.add(object.observed ?? -1);
   }
 
-  #known({ seen, children }: WorkItem): string {
-    const versions = Object.entries(seen.versions).map(([uid, version]) => this.#v({ uid, version: Number(version) }));
-    const made = children.map(({ uid, mayReturn }) => `${uid} ${mayReturn}`);
-    return `${seen.generation} ${versions.sort().join()} ${seen.gone.join()} ${made.join()}`;
+  #child(hash: Hash, child: ApiChild | null | undefined): void {
+    hash.word(isThere(child));
+    if (!child) return;
+    hash.add(this.#versions.of(child.uid, child.version));
+    hash.word(child.spec);
+    hash.word(child.owner);
+    hash.add(child.token);
   }
 
-  #observed({ object, child }: Observed): string {
-    const o = object ? `${this.#v(object)} ${object.generation} ${object.spec} ${object.observed}` : absent(object);
-    const c = child ? `${this.#v(child)} ${child.spec} ${child.owner}` : absent(child);
-    return `${o} + ${c}`;
-  }
-
-  #bell({ news, uid, generation, deleted }: Doorbell): string {
-    return `${'versions' in news ? this.#vs(news.versions) : news.kind} ${uid} ${generation} ${deleted}`;
-  }
-
-  #vs(versions: readonly Version[]): string {
-    return versions.map(({ uid, resourceVersion }) => this.#v({ uid, version: Number(resourceVersion) })).join();
-  }
-
-  #v({ uid, version }: Versioned): string {
-    return `${uid}@${this.#ranks.get(this.#oneOrder ? '' : uid)?.indexOf(version)}`;
+  #vs(hash: Hash, versions: readonly Version[]): void {
+    hash.add(versions.length);
+    for (const { uid, resourceVersion } of versions) hash.add(this.#versions.of(uid, Number(resourceVersion)));
   }
 
   /** How long it is until then; the microseconds that writes take make no difference. */
@@ -129,34 +192,7 @@ class Naming {
   }
 }
 
-function absent(what: null | undefined): string {
-  return what === null ? 'none' : 'unread';
-}
-
-interface Versioned {
-  readonly uid: string;
-  readonly version: number;
-}
-
-function versionsIn({ object, child, messages, workers, stored }: State): readonly Versioned[] {
-  const found: Versioned[] = [];
-  const add = (versions: readonly Version[]): void => {
-    for (const { uid, resourceVersion } of versions) found.push({ uid, version: Number(resourceVersion) });
-  };
-  const addItem = ({ seen, dirty }: WorkItem): void => {
-    for (const uid of Object.keys(seen.versions)) found.push({ uid, version: Number(seen.versions[uid]) });
-    if (dirty.kind === 'versions') add(dirty.versions);
-  };
-  if (object !== null) found.push(object);
-  if (child !== null) found.push(child);
-  for (const { doorbell } of messages) if ('versions' in doorbell.news) add(doorbell.news.versions);
-  if (stored !== null) addItem(stored.item);
-  for (const worker of workers) {
-    if (worker === null || !('claim' in worker.phase)) continue;
-    const { claim, observed } = worker.phase;
-    addItem(claim.item);
-    if (observed.object) found.push(observed.object);
-    if (observed.child) found.push(observed.child);
-  }
-  return found;
+function isThere(what: object | null | undefined): string {
+  if (what === undefined) return 'unread';
+  return what === null ? 'none' : 'there';
 }

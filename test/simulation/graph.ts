@@ -12,49 +12,47 @@ export interface Explored {
   readonly runs: number;
 }
 
-export interface Found {
-  readonly violation: string;
-  /** What happened, step by step. */
-  readonly trace: readonly string[];
-}
-
-/** The states that were reached, by number, and the steps between them. */
+/**
+ * The states that were reached, by number, and the steps between them. They are expanded in the order in which they
+ * were added, so the steps out of `id` are `#steps[#first[id]]` up to `#steps[#first[id + 1]]`.
+ */
 export class Graph {
   readonly #ids = new Map<number, number>();
-  readonly #parents: number[] = [];
-  readonly #names: string[] = [];
-  readonly #from: number[] = [];
-  readonly #to: number[] = [];
-  readonly #starts: boolean[] = [];
+  readonly #parents = new Numbers();
+  readonly #first = new Numbers();
+  /** Where each step leads, doubled, and one more if it starts a run. */
+  readonly #steps = new Numbers();
 
-  find(print: string): number | undefined {
-    return this.#ids.get(hash(print));
+  find(print: number): number | undefined {
+    return this.#ids.get(print);
   }
 
-  add(print: string, parent: number, name: string): number {
-    const id = this.#parents.length;
-    this.#ids.set(hash(print), id);
-    this.#parents.push(parent);
-    this.#names.push(name);
-    return id;
+  add(print: number, parent: number): number {
+    this.#ids.set(print, this.#parents.length);
+    return this.#parents.push(parent);
   }
 
-  link(from: number, to: number, startsRun: boolean): void {
-    this.#from.push(from);
-    this.#to.push(to);
-    this.#starts.push(startsRun);
+  /** Goes on to the next state, whose steps follow. */
+  expand(): number {
+    return this.#first.push(this.#steps.length);
   }
 
-  trace(id: number): readonly string[] {
-    const names: string[] = [];
-    for (let at = id; at > 0; at = this.#parents[at] ?? 0) names.unshift(this.#names[at] ?? '');
-    return names;
+  link(to: number, startsRun: boolean): void {
+    this.#steps.push(to * 2 + (startsRun ? 1 : 0));
+  }
+
+  /** The states between the start and this one, which is the last of them. */
+  wayTo(id: number): readonly number[] {
+    const way: number[] = [];
+    for (let at = id; at > 0; at = this.#parents.at(at)) way.unshift(at);
+    return way;
   }
 
   /** In topological order; if there is none, some schedule never ends, though something is done at every step. */
-  summary(): Explored | Found {
+  summary(): Explored | { readonly circle: readonly number[] } {
     const states = this.#parents.length;
-    const { first, edges, incoming } = this.#outgoing(states);
+    const incoming = new Int32Array(states);
+    for (let i = 0; i < this.#steps.length; i += 1) count(incoming, this.#steps.at(i) >> 1, 1);
     const schedules = new Float64Array(states);
     const depth = new Int32Array(states);
     const runs = new Int32Array(states);
@@ -63,7 +61,7 @@ export class Graph {
     let [done, ends, allSchedules, maxDepth, maxRuns] = [0, 0, 0, 0, 0];
     for (let id = ready.pop(); id !== undefined; id = ready.pop()) {
       done += 1;
-      const [begin, end] = [first[id] ?? 0, first[id + 1] ?? 0];
+      const [begin, end] = this.#outOf(id);
       if (begin === end) {
         ends += 1;
         allSchedules += schedules[id] ?? 0;
@@ -71,67 +69,66 @@ export class Graph {
         maxRuns = Math.max(maxRuns, runs[id] ?? 0);
       }
       for (let i = begin; i < end; i += 1) {
-        const edge = edges[i] ?? 0;
-        const to = this.#to[edge] ?? 0;
+        const step = this.#steps.at(i);
+        const to = step >> 1;
         schedules[to] = (schedules[to] ?? 0) + (schedules[id] ?? 0);
         depth[to] = Math.max(depth[to] ?? 0, (depth[id] ?? 0) + 1);
-        runs[to] = Math.max(runs[to] ?? 0, (runs[id] ?? 0) + (this.#starts[edge] === true ? 1 : 0));
-        incoming[to] = (incoming[to] ?? 0) - 1;
-        if (incoming[to] === 0) ready.push(to);
+        runs[to] = Math.max(runs[to] ?? 0, (runs[id] ?? 0) + (step & 1));
+        if (count(incoming, to, -1) === 0) ready.push(to);
       }
     }
-    if (done < states) {
-      return { violation: 'bounded runs: a schedule goes in circles', trace: this.#circle(incoming) };
-    }
-    return { states, steps: this.#to.length, schedules: allSchedules, ends, depth: maxDepth, runs: maxRuns };
+    if (done < states) return { circle: this.#circle(incoming) };
+    return { states, steps: this.#steps.length, schedules: allSchedules, ends, depth: maxDepth, runs: maxRuns };
   }
 
-  /** The way to a state that is reached from itself, and the states on the way round. */
-  #circle(incoming: Int32Array): readonly string[] {
-    // Whatever is left has a predecessor that is left: going back, some state comes twice.
-    const back = new Map<number, number>();
-    for (const [edge, to] of this.#to.entries()) {
-      const from = this.#from[edge] ?? 0;
-      if ((incoming[to] ?? 0) > 0 && (incoming[from] ?? 0) > 0) back.set(to, from);
+  /** Some states that are reached from each other, in order. Whatever is left has a predecessor that is left. */
+  #circle(incoming: Int32Array): readonly number[] {
+    const before = new Map<number, number>();
+    for (const [id, left] of incoming.entries()) {
+      if (left <= 0) continue;
+      const [begin, end] = this.#outOf(id);
+      for (let i = begin; i < end; i += 1) before.set(this.#steps.at(i) >> 1, id);
     }
-    let at = incoming.findIndex((left, id) => left > 0 && back.has(id));
+    let at = incoming.findIndex((left) => left > 0);
     const visited = new Set<number>();
     while (!visited.has(at)) {
       visited.add(at);
-      at = back.get(at) ?? at;
+      at = before.get(at) ?? at;
     }
-    const around = [at];
-    for (let id = back.get(at) ?? at; id !== at; id = back.get(id) ?? at) around.unshift(id);
-    return [...this.trace(at), '… and round:', ...around.map((id) => this.#names[id] ?? '')];
+    const circle = [at];
+    for (let id = before.get(at) ?? at; id !== at; id = before.get(id) ?? at) circle.splice(1, 0, id);
+    return circle;
   }
 
-  /** The steps out of each state: those of `id` are `edges[first[id]]` up to `edges[first[id + 1]]`. */
-  #outgoing(states: number) {
-    const first = new Int32Array(states + 1);
-    const incoming = new Int32Array(states);
-    for (const from of this.#from) first[from + 1] = (first[from + 1] ?? 0) + 1;
-    for (const to of this.#to) incoming[to] = (incoming[to] ?? 0) + 1;
-    for (let id = 0; id < states; id += 1) first[id + 1] = (first[id + 1] ?? 0) + (first[id] ?? 0);
-    const edges = new Int32Array(this.#from.length);
-    const at = first.slice();
-    for (const [edge, from] of this.#from.entries()) {
-      const place = at[from] ?? 0;
-      edges[place] = edge;
-      at[from] = place + 1;
-    }
-    return { first, edges, incoming };
+  #outOf(id: number): readonly [number, number] {
+    return [this.#first.at(id), id + 1 < this.#first.length ? this.#first.at(id + 1) : this.#steps.length];
   }
 }
 
-/** 52 bits of two 32-bit multiplicative hashes. */
-function hash(text: string): number {
-  let [a, b] = [0xdeadbeef, 0x41c6ce57];
-  for (let i = 0; i < text.length; i += 1) {
-    const code = text.charCodeAt(i);
-    a = Math.imul(a ^ code, 2654435761);
-    b = Math.imul(b ^ code, 1597334677);
+function count(counts: Int32Array, id: number, by: number): number {
+  const next = (counts[id] ?? 0) + by;
+  counts[id] = next;
+  return next;
+}
+
+/** Whole numbers, millions of them, in four bytes each. */
+class Numbers {
+  #values = new Int32Array(1024);
+  length = 0;
+
+  at(i: number): number {
+    return this.#values[i] ?? 0;
   }
-  a = Math.imul(a ^ (a >>> 16), 2246822507) ^ Math.imul(b ^ (b >>> 13), 3266489909);
-  b = Math.imul(b ^ (b >>> 16), 2246822507) ^ Math.imul(a ^ (a >>> 13), 3266489909);
-  return (b >>> 12) * 4294967296 + (a >>> 0);
+
+  /** @returns its place */
+  push(value: number): number {
+    if (this.length === this.#values.length) {
+      const larger = new Int32Array(this.length * 2);
+      larger.set(this.#values);
+      this.#values = larger;
+    }
+    this.#values[this.length] = value;
+    this.length += 1;
+    return this.length - 1;
+  }
 }

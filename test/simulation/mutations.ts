@@ -71,9 +71,16 @@ export const MUTATIONS: readonly Mutation[] = [
     violates: 'I2: no write of an older token overwrites one of a newer',
   },
   {
+    // A clock that is right, and one that is ten minutes fast …
     without: ['store time'],
-    start: settled({ specs: ['b'], drifts: 1 }),
+    start: { ...settled({ specs: ['b'], drifts: 1 }), workers: [null, null, null] },
     violates: 'I6: a lease is taken only after its end by the store’s clock',
+  },
+  {
+    // … and one that is ten minutes slow: every alarm is acknowledged as too early, and rings again.
+    without: ['store time'],
+    start: { ...settled({ specs: ['b'], crashes: 1 }), workers: [null] },
+    violates: 'bounded runs: a schedule goes in circles',
   },
   {
     without: ['intent before create'],

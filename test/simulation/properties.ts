@@ -2,14 +2,21 @@
  * What must be true when nothing can happen any more. (What no single step may do is checked where the step is made:
  * `store.ts`, `cluster.ts`.)
  */
-import type { State } from './world.ts';
+import type { Place, State } from './world.ts';
 
 /** The first property that the end of a schedule violates. */
-export function brokenAtTheEnd(state: State): string | null {
-  const { object, child, stored, messages, workers } = state;
-  const item = stored?.item;
+export function brokenAtTheEnd({ places, messages, workers, isFirstIll }: State): string | null {
   if (workers.some((worker) => worker !== null)) return 'a worker waits for ever';
   if (messages.some(({ where }) => where !== 'settled')) return 'a message was not answered';
+  for (const place of isFirstIll ? places.slice(1) : places) {
+    const broken = brokenOf(place);
+    if (broken !== null) return broken;
+  }
+  return null;
+}
+
+function brokenOf({ object, child, stored }: Place): string | null {
+  const item = stored?.item;
   if (object === null) {
     if (child !== null) return 'no orphan child: the object is gone';
     return item === undefined ? null : 'no lost delete: the object is gone, its item is not';

@@ -1,9 +1,10 @@
 /**
- * One worker's way to the world. Each call waits until the world lets it arrive; then it takes effect at once, and its
+ * One instance's way to the world. Each call waits until the world lets it arrive; then it takes effect at once, and its
  * caller hears of it, or not. A caller that gave up, or died, does not take back what it has sent: the call arrives
  * whenever the world likes.
  */
 import { TransientError } from '../../shared/errors.ts';
+import { apiErrorOf } from '../../shared/kube/api-error.ts';
 import type { ObjectKey } from '../../shared/kube/key.ts';
 import type { Kind } from '../../shared/kube/kind.ts';
 import type { KubeObject, Stored } from '../../shared/kube/object.ts';
@@ -13,24 +14,28 @@ import type { Applied, ApplyOptions, Cluster } from '../../shared/ports/cluster.
 import type { Page, ReadItem, Revision, Swap, WorkStore } from '../../shared/ports/work-store.ts';
 import type { ItemKey, WorkItem } from '../../shared/queue/work-item.ts';
 
-/** `unsent`: the call never arrives. `unheard`: it arrives, and its reply does not. */
-export type Fate = 'heard' | 'unsent' | 'unheard';
+/** `unsent`: the call never arrives. `unheard`: it arrives, and its reply does not. `refused`: the answer is an error. */
+export type Fate = 'heard' | 'unsent' | 'unheard' | 'refused';
 
 /** A call under way. */
 export interface Call {
-  readonly worker: string;
+  /** By which instance. */
+  readonly instance: string;
   /** For which object, by the name of the Widget. */
   readonly about: string;
   readonly what: string;
+  /** Of the API server: the name of the object that it is about. */
+  readonly target?: string;
   readonly arrive: (fate: Fate) => void;
 }
 
-export type Send = <T>(call: Pick<Call, 'about' | 'what'>, signal: AbortSignal, act: () => Promise<T>) => Promise<T>;
+type Calling = Pick<Call, 'about' | 'what' | 'target'>;
+export type Send = <T>(call: Calling, signal: AbortSignal, act: () => Promise<T>) => Promise<T>;
 
 const NEVER = new AbortController().signal;
 
-/** Gives each call of the worker to `post`, which lets it arrive some time. The dead send nothing and hear nothing. */
-export function sender(worker: string, isAlive: () => boolean, post: (call: Call) => void): Send {
+/** Gives each call of the instance to `post`, which lets it arrive some time. The dead send nothing and hear nothing. */
+export function sender(instance: string, isAlive: () => boolean, post: (call: Call) => void): Send {
   return (call, signal, act) =>
     new Promise((resolve, reject) => {
       if (!isAlive()) return;
@@ -39,9 +44,11 @@ export function sender(worker: string, isAlive: () => boolean, post: (call: Call
       const noAnswer = (): void => reject(new TransientError('UNAVAILABLE', `${call.what}: no answer`));
       const arrive = async (fate: Fate): Promise<void> => {
         try {
-          const result = fate === 'unsent' ? undefined : await act();
+          const isTaken = fate === 'heard' || fate === 'unheard';
+          const result = isTaken ? await act() : undefined;
           if (!isAlive()) return;
           if (fate === 'heard') resolve(result as Awaited<ReturnType<typeof act>>);
+          else if (fate === 'refused') reject(refusal(call));
           else noAnswer();
         } catch (error) {
           if (!isAlive()) return;
@@ -49,9 +56,22 @@ export function sender(worker: string, isAlive: () => boolean, post: (call: Call
           else noAnswer();
         }
       };
-      post({ ...call, worker, arrive: (fate) => void arrive(fate) });
+      post({ ...call, instance, arrive: (fate) => void arrive(fate) });
     });
 }
+
+/** What an API server says that has too much to do, or does not let us; and a store that does not do what it is told. */
+function refusal({ what, target }: Calling): Error {
+  if (target === undefined) return new TransientError('ABORTED', `${what} was refused`);
+  const status = REFUSALS[what] ?? { code: 503, reason: 'ServiceUnavailable' };
+  return apiErrorOf(`${what} ${target}`, { message: 'not now', causes: [], ...status });
+}
+
+const REFUSALS: Readonly<Record<string, { code: number; reason: string; retryAfterMs?: number }>> = {
+  apply: { code: 429, reason: 'TooManyRequests', retryAfterMs: 1_000 },
+  status: { code: 403, reason: 'Forbidden' },
+  delete: { code: 409, reason: 'Conflict' },
+};
 
 export class RemoteCluster implements Cluster {
   readonly #inner: Cluster;
@@ -131,6 +151,6 @@ export class RemotePublisher implements Publisher {
 }
 
 /** Children are called `{widget}-{something}`. */
-function callOf(what: string, name: string): Pick<Call, 'about' | 'what'> {
-  return { about: name.split('-')[0] ?? '', what };
+function callOf(what: string, name: string): Calling {
+  return { about: name.split('-')[0] ?? '', what, target: name };
 }

@@ -1,4 +1,5 @@
 /** From a claim to the end of its run: each step is one call to the API server, or one change of the item. */
+import type { Ending } from '../../shared/queue/complete.ts';
 import { withIntended } from '../../shared/queue/inventory.ts';
 import { isHolder, type LeasedItem, renewed } from '../../shared/queue/lease.ts';
 import { applyNew, applyObserved, removeChild, writeStatus } from './cluster.ts';
@@ -6,7 +7,7 @@ import { complete } from './completing.ts';
 import { actionOf, CHILD } from './run.ts';
 import { read, swap } from './store.ts';
 import { clockOf, giveUp, isInOneStep, put, type Step, type Turn, unheard } from './turn.ts';
-import type { Claim, Observed, Phase, State, Worker } from './world.ts';
+import { type Claim, type Observed, type Phase, placeOf, type State, type Worker } from './world.ts';
 
 type Running = Extract<Phase, { kind: 'running' }>;
 
@@ -16,51 +17,71 @@ export function run(turn: Turn, worker: Worker, phase: Running): readonly Step[]
 
 function act(turn: Turn, worker: Worker, phase: Running): readonly Step[] {
   const { claim, observed } = phase;
-  const { state, without } = turn;
+  const { state, at, without } = turn;
   const saw = (next: State, more: Partial<Observed>): State =>
     put(next, turn, { ...worker, phase: { ...phase, observed: { ...observed, ...more } } });
   /** The state after a write, or, when it was refused, another look at the world. */
   const wrote = (next: State | undefined, what: 'object' | 'child'): State =>
-    next === undefined ? saw(state, { object: undefined, child: undefined }) : saw(next, { [what]: next[what] });
+    next === undefined
+      ? saw(state, { object: undefined, child: undefined })
+      : saw(next, { [what]: placeOf(next, at)[what] });
+  const written = (name: string, write: () => State | undefined): readonly Step[] => [
+    ...(state.isFirstIll && at === 0 ? [] : [{ name, next: () => wrote(write(), 'child') }]),
+    ...refused(turn, worker, phase, name),
+  ];
   const action = actionOf(claim.item, observed, without);
   switch (action.kind) {
     case 'read':
       return action.what.map((what) => ({
         name: `reads the ${what}`,
-        next: () => saw(state, { [what]: state[what] }),
+        next: () => saw(state, { [what]: placeOf(state, at)[what] }),
       }));
     case 'intend':
       return change(turn, worker, phase, 'records the child', (held) => withIntended(held, [CHILD]));
     case 'create':
-      return [{ name: 'creates the child', next: () => wrote(applyNew(state, action.owner), 'child') }];
+      return written('creates the child', () => applyNew(state, at, action.owner));
     case 'configure': {
       const { child, spec } = action;
-      const apply = () => applyObserved(state, child, spec, claim.item.lease.token, without);
-      return [{ name: 'repairs the child', next: () => wrote(apply(), 'child') }];
+      const { token } = claim.item.lease;
+      const apply = () => applyObserved(state, at, child, { spec, token, without });
+      return written('repairs the child', apply);
     }
     case 'delete':
-      return [{ name: 'deletes the child', next: () => wrote(deleted(state, action.child.uid), 'child') }];
+      return written('deletes the child', () => deleted(state, at, action.child.uid));
     case 'status':
-      return [{ name: 'writes the status', next: () => wrote(writeStatus(state, action.object, without), 'object') }];
+      return [
+        { name: 'writes the status', next: () => wrote(writeStatus(state, at, action.object, without), 'object') },
+      ];
     case 'end': {
       // No contact with the world: part of the first try to complete.
-      const { ending } = action;
-      return complete(turn, worker, {
-        kind: 'completing',
-        claim,
-        held: claim.item.lease,
-        observed,
-        ending,
-        read: claim,
-      });
+      return complete(turn, worker, ended(phase, action.ending));
     }
   }
 }
 
+function ended({ claim, observed }: Running, ending: Ending): Extract<Phase, { kind: 'completing' }> {
+  return { kind: 'completing', claim, held: claim.item.lease, observed, ending, read: claim };
+}
+
+/** The API server does not take the write of the child, as often as the world has it; the run fails. */
+function refused(turn: Turn, worker: Worker, phase: Running, name: string): readonly Step[] {
+  const { state, at } = turn;
+  const { budget, isFirstIll } = state;
+  const isIll = isFirstIll && at === 0;
+  if (!isIll && budget.refusals === 0) return [];
+  const error = { code: 'UNAVAILABLE', message: '' };
+  const ending: Ending = { kind: 'failed', error, retry: { kind: 'backoff' }, attempts: 1 };
+  const refusals = isIll ? budget.refusals : budget.refusals - 1;
+  const after = { ...turn, state: { ...state, budget: { ...budget, refusals } } };
+  const steps = complete(after, worker, ended(phase, ending));
+  return steps.map((step) => ({ ...step, name: `${name} in vain, and ${step.name}` }));
+}
+
 /** Already gone is success; another uid is a conflict. */
-function deleted(state: State, uid: string): State | undefined {
-  if (state.child === null) return state;
-  return state.child.uid === uid ? removeChild(state, state.child) : undefined;
+function deleted(state: State, at: number, uid: string): State | undefined {
+  const { child } = placeOf(state, at);
+  if (child === null) return state;
+  return child.uid === uid ? removeChild(state, at, child) : undefined;
 }
 
 /** What a worker that overslept may do besides going on. */
@@ -81,21 +102,21 @@ function change(
   name: string,
   how: (held: LeasedItem) => LeasedItem,
 ): readonly Step[] {
-  const { state } = turn;
+  const { state, at } = turn;
   const { lease } = phase.claim.item;
   const on = (next: State, claim: Claim): State => put(next, turn, { ...worker, phase: { ...phase, claim } });
   const reread = (next: State): State => {
-    const { item, revision = 0 } = read(next);
+    const { item, revision = 0 } = read(next, at);
     return isHolder(item, lease) ? on(next, { item, revision }) : giveUp(next, turn, worker);
   };
-  const now = read(state);
+  const now = read(state, at);
   const isCurrent = isInOneStep(turn) && isHolder(now.item, lease);
   const { item, revision } = isCurrent ? { item: now.item, revision: now.revision ?? 0 } : phase.claim;
   const next = how(item);
-  const stored = swap(state, worker.id, next, revision, turn.without);
+  const stored = swap(turn, worker.id, next, revision);
   if (stored === undefined) return [{ name: 'loses a race', next: () => reread(state) }];
   return [
-    { name, next: () => on(stored, { item: next, revision: stored.revisions }) },
+    { name, next: () => on(stored, { item: next, revision: placeOf(stored, at).revisions }) },
     ...unheard(name, stored, reread),
   ];
 }

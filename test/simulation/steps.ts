@@ -6,15 +6,16 @@ import type { Without } from './rules.ts';
 import { nowMs } from './store.ts';
 import type { Step, Turn } from './turn.ts';
 import { die, work } from './worker.ts';
-import { type Budget, KEY, type State, type Worker } from './world.ts';
+import { type Budget, KEY, placeOf, type State, type Worker } from './world.ts';
 
 export function stepsOf(state: State, without: Without): readonly Step[] {
   return [
     ...deliveries(state, without),
     ...state.workers.flatMap((worker, slot) => (worker === null ? [] : ofWorker(state, worker, slot, without))),
-    ...users(state),
-    ...garbage(state),
-    ...alarms(state, without),
+    ...state.places.flatMap((_, at) => {
+      const steps = [...users(state, at), ...garbage(state, at), ...alarms(state, at, without)];
+      return steps.map((step) => ({ ...step, name: `${step.name}${whose(state, at)}` }));
+    }),
     ...duplicates(state),
   ];
 }
@@ -26,15 +27,15 @@ function deliveries(state: State, without: Without): readonly Step[] {
   return tried.flatMap((slot) =>
     state.messages
       .filter(({ where }) => where === 'waiting')
-      .flatMap((message) => {
-        const name = `worker ${slot + 1} is given ${named(state, message.id)} and`;
-        return deliver({ state, slot, without }, message.id).map((step) => ({ ...step, name: `${name} ${step.name}` }));
+      .flatMap(({ id, at }) => {
+        const name = `worker ${slot + 1} is given ${named(state, id)} and`;
+        return deliver({ state, slot, at, without }, id).map((step) => ({ ...step, name: `${name} ${step.name}` }));
       }),
   );
 }
 
 function ofWorker(state: State, worker: Worker, slot: number, without: Without): readonly Step[] {
-  const turn: Turn = { state, slot, without };
+  const turn: Turn = { state, slot, at: worker.at, without };
   const who = `worker ${slot + 1}`;
   const { crashes, losses } = state.budget;
   const hasClaimed = worker.phase.kind !== 'answering';
@@ -55,65 +56,80 @@ function ofWorker(state: State, worker: Worker, slot: number, without: Without):
   ];
 }
 
-function users(state: State): readonly Step[] {
-  const { object, child, budget } = state;
-  const { specs, drifts, childDeletes, deletes, recreates } = budget;
+function users(state: State, at: number): readonly Step[] {
+  const { object, child } = placeOf(state, at);
+  const { specs, drifts, childDeletes, deletes, recreates } = state.budget;
   const steps: Step[] = [];
   const [spec, ...rest] = specs;
   if (object !== null && spec !== undefined) {
-    steps.push({
-      name: `a user asks for '${spec}'`,
-      next: () => spent(changeSpec(state, object, spec), { specs: rest }),
-    });
+    const next = () => spent(changeSpec(state, at, object, spec), { specs: rest });
+    steps.push({ name: `a user asks for '${spec}'`, next });
   }
   if (child !== null && child.owner === object?.uid) {
     if (drifts > 0) {
-      steps.push({ name: 'somebody edits the child', next: () => spent(drift(state, child), { drifts: drifts - 1 }) });
+      const next = () => spent(drift(state, at, child), { drifts: drifts - 1 });
+      steps.push({ name: 'somebody edits the child', next });
     }
     if (childDeletes > 0) {
-      const budgetLeft = { childDeletes: childDeletes - 1 };
-      steps.push({ name: 'somebody deletes the child', next: () => spent(removeChild(state, child), budgetLeft) });
+      const next = () => spent(removeChild(state, at, child), { childDeletes: childDeletes - 1 });
+      steps.push({ name: 'somebody deletes the child', next });
     }
   }
   if (object !== null && deletes > 0) {
-    const budgetLeft = { deletes: deletes - 1 };
-    steps.push({ name: 'a user deletes the object', next: () => spent(deleteObject(state, object), budgetLeft) });
+    const next = () => spent(deleteObject(state, at, object), { deletes: deletes - 1 });
+    steps.push({ name: 'a user deletes the object', next });
   }
   if (object === null && recreates > 0) {
-    const budgetLeft = { recreates: recreates - 1 };
-    steps.push({ name: 'a user creates the object anew', next: () => spent(recreate(state), budgetLeft) });
+    const next = () => spent(recreate(state, at), { recreates: recreates - 1 });
+    steps.push({ name: 'a user creates the object anew', next });
   }
   return steps;
 }
 
-function garbage(state: State): readonly Step[] {
-  const { object, child } = state;
+function garbage(state: State, at: number): readonly Step[] {
+  const { object, child } = placeOf(state, at);
   if (child === null || child.owner === object?.uid) return [];
-  return [{ name: 'the garbage collector deletes the child', next: () => removeChild(state, child) }];
+  return [{ name: 'the garbage collector deletes the child', next: () => removeChild(state, at, child) }];
 }
 
-/** Time passes only as far as the next alarm, and somebody rings it. */
-function alarms(state: State, without: Without): readonly Step[] {
-  const item = state.stored?.item;
-  if (item === undefined || item.alarm === null) return [];
-  const { wakeAt } = item.alarm;
+/** Time passes only as far as the object's alarm, and somebody rings it. */
+function alarms(state: State, at: number, without: Without): readonly Step[] {
+  const alarm = placeOf(state, at).stored?.item.alarm ?? null;
+  if (alarm === null) return [];
+  const { wakeAt, reason } = alarm;
   if (wakeAt > nowMs(state)) {
+    if (reason === 'backoff' && state.isFirstIll && at === 0) return [];
     // The garbage collector is not slower than every backoff.
-    if (item.alarm.reason === 'backoff' && garbage(state).length > 0) return [];
-    const micros = Math.ceil(wakeAt * 1000) + 1;
-    const holder = state.workers.find((worker) => worker !== null && worker.id === item.lease?.holderIdentity);
-    if (holder === undefined || holder === null) return [{ name: 'time passes', next: () => ({ ...state, micros }) }];
-    const { pauses } = state.budget;
-    if (pauses === 0) return [];
-    const slot = state.workers.indexOf(holder);
-    const workers = state.workers.with(slot, { ...holder, overslept: true });
-    const name = `worker ${slot + 1} sleeps past the end of its lease`;
-    return [{ name, next: () => spent({ ...state, micros, workers }, { pauses: pauses - 1 }) }];
+    if (reason === 'backoff' && garbage(state, at).length > 0) return [];
+    return timePasses(state, at, wakeAt);
   }
-  const isRung = state.messages.some(({ doorbell, where }) => doorbell.news.kind === 'alarm' && where !== 'settled');
+  const isRung = state.messages.some(
+    (message) => message.at === at && message.doorbell.news.kind === 'alarm' && message.where !== 'settled',
+  );
   if (isRung || without.has('alarms')) return [];
   const doorbell = { key: KEY, news: { kind: 'alarm' }, trigger: 'alarm' } as const;
-  return [{ name: 'the sweep rings', next: () => ring(state, doorbell) }];
+  return [{ name: 'the sweep rings', next: () => ring(state, at, doorbell) }];
+}
+
+/** Nobody's lease ends while he works, unless he sleeps: the time until then passes only after his run. */
+function timePasses(state: State, at: number, wakeAt: number): readonly Step[] {
+  const micros = Math.ceil(wakeAt * 1000) + 1;
+  const holders = state.workers.filter((worker) => worker !== null && endOfLease(state, worker) * 1000 <= micros);
+  const [holder, other] = holders;
+  if (holder === undefined) return [{ name: 'time passes', next: () => ({ ...state, micros }) }];
+  const { pauses } = state.budget;
+  if (pauses === 0 || holder?.at !== at || other !== undefined) return [];
+  const slot = state.workers.indexOf(holder);
+  const workers = state.workers.with(slot, { ...holder, overslept: true });
+  const name = `worker ${slot + 1} sleeps past the end of its lease`;
+  return [{ name, next: () => spent({ ...state, micros, workers }, { pauses: pauses - 1 }) }];
+}
+
+/** Infinite for whoever holds nothing. */
+function endOfLease(state: State, worker: Worker): number {
+  const lease = placeOf(state, worker.at).stored?.item.lease;
+  const isHolder = lease?.holderIdentity === worker.id;
+  return isHolder ? lease.renewTime + lease.leaseDurationMs : Number.POSITIVE_INFINITY;
 }
 
 function duplicates(state: State): readonly Step[] {
@@ -140,6 +156,11 @@ function spent(state: State, budget: Partial<Budget>): State {
 function named(state: State, id: string): string {
   const message = state.messages.find((m) => m.id === id);
   const news = message?.doorbell.news;
-  if (news === undefined || !('versions' in news)) return `${id} (${news?.kind})`;
-  return `${id} (${news.versions.map(({ uid, resourceVersion }) => `${uid}@${resourceVersion}`).join(' ')})`;
+  const whom = whose(state, message?.at ?? 0);
+  if (news === undefined || !('versions' in news)) return `${id} (${news?.kind})${whom}`;
+  return `${id} (${news.versions.map(({ uid, resourceVersion }) => `${uid}@${resourceVersion}`).join(' ')})${whom}`;
+}
+
+function whose({ places }: State, at: number): string {
+  return places.length === 1 ? '' : ` of object ${at + 1}`;
 }

@@ -1,13 +1,14 @@
 /**
- * The work store: one item, changed by compare-and-swap, with a clock that every write moves on. Each change is checked
+ * The work store: an item for each object, changed by compare-and-swap, with a clock that every write moves on. Each change is checked
  * to be one that its author may make (I2, I6).
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { WorkItem } from '../../shared/queue/work-item.ts';
 import type { Without } from './rules.ts';
-import type { Reading, State } from './world.ts';
+import { placeOf, type Reading, type State, withPlace } from './world.ts';
 
-export function read({ stored }: State): Reading {
+export function read(state: State, at: number): Reading {
+  const { stored } = placeOf(state, at);
   return { item: stored?.item, revision: stored?.revision };
 }
 
@@ -17,20 +18,19 @@ export function nowMs(state: State): number {
 
 /** Stores the item, or removes it; undefined when the swap was lost. */
 export function swap(
-  state: State,
+  { state, at, without }: { readonly state: State; readonly at: number; readonly without: Without },
   author: string,
   next: WorkItem | undefined,
   expected: number | undefined,
-  without: Without,
 ): State | undefined {
-  const before = state.stored;
+  const { stored: before, revisions } = placeOf(state, at);
   if (before?.revision !== expected && !without.has('compare-and-swap')) return undefined;
   const broken = state.kept ? TWO_SWAPS : violation(state, author, before?.item, next);
   const after = { ...state, broken, micros: state.micros + 1 };
-  if (next === undefined) return { ...after, stored: null };
+  if (next === undefined) return withPlace(after, at, { stored: null });
   if (without.has('nonce') && before !== null && isDeepStrictEqual(before.item, next)) return { ...after, kept: true };
-  const revision = state.revisions + 1;
-  return { ...after, stored: { item: next, revision }, revisions: revision };
+  const revision = revisions + 1;
+  return withPlace(after, at, { stored: { item: next, revision }, revisions: revision });
 }
 
 const TWO_SWAPS = 'store: of two swaps that compare with one revision, one is stored';

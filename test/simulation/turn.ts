@@ -7,6 +7,8 @@ import type { State, Worker } from './world.ts';
 export interface Turn {
   readonly state: State;
   readonly slot: number;
+  /** For which object. */
+  readonly at: number;
   readonly without: Without;
 }
 
@@ -44,9 +46,12 @@ export function unheard(name: string, stored: State, reread: (state: State) => S
   return [{ name: `${name}, and does not hear of it`, next: () => reread(state) }];
 }
 
-/** The clock that the worker judges leases by: the store's, or without that guard one that is ten seconds fast. */
+/** How far the workers' own clocks are off. Nothing depends on it, unless leases are judged by them. Milliseconds. */
+const SKEWS_MS = [-10 * 60_000, 0, 10 * 60_000] as const;
+
+/** The clock that the worker judges leases by: the store's, or without that guard its own. */
 export function clockOf({ state, slot, without }: Turn): number {
-  return nowMs(state) + (without.has('store time') && slot === 1 ? 10_000 : 0);
+  return nowMs(state) + (without.has('store time') ? (SKEWS_MS[slot] ?? 0) : 0);
 }
 
 export function isInOneStep({ without }: Turn): boolean {

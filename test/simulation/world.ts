@@ -1,6 +1,6 @@
 /**
- * The small world of the exhaustive simulator: one object, one child, one work item, a broker, two workers, and
- * budgets for everything that may happen to them. States are plain values that are never changed in place, so that a
+ * The small world of the exhaustive simulator: an object or two, each with a child and a work item, a broker, two
+ * workers, and budgets for everything that may happen to them. States are plain values that are never changed in place, so that a
  * step is cheap and two states can be compared.
  *
  * The item and all that decides about it are the product's own (`shared/queue`); the API server, the store and the
@@ -34,6 +34,8 @@ export interface ApiChild {
 
 export interface Message {
   readonly id: string;
+  /** About which object. */
+  readonly at: number;
   readonly doorbell: Doorbell;
   /** `settled` is kept only while the world may still deliver it once more. */
   readonly where: 'waiting' | 'out' | 'settled';
@@ -75,6 +77,8 @@ export interface Worker {
   /** Of this attempt alone. */
   readonly id: string;
   readonly messageId: string;
+  /** For which object. */
+  readonly at: number;
   /** It slept past the end of its lease and does not know. */
   readonly overslept: boolean;
   readonly phase: Phase;
@@ -102,14 +106,27 @@ export interface Budget {
   readonly lostReplies: number;
   /** A run ends without time for another one. */
   readonly hurries: number;
+  /** The API server refuses a write of the child, and the run fails. */
+  readonly refusals: number;
+}
+
+/** One object with all that belongs to it. */
+export interface Place {
+  readonly object: ApiObject | null;
+  readonly child: ApiChild | null;
+  readonly stored: { readonly item: WorkItem; readonly revision: number } | null;
+  /** Counters, so that every name is new: uids, resourceVersions, revisions. */
+  readonly uids: number;
+  readonly versions: number;
+  readonly revisions: number;
 }
 
 export interface State {
   /** The store's time in microseconds. */
   readonly micros: number;
-  readonly object: ApiObject | null;
-  readonly child: ApiChild | null;
-  readonly stored: { readonly item: WorkItem; readonly revision: number } | null;
+  readonly places: readonly Place[];
+  /** The first object cannot be applied, ever, and its backoff does not end: nobody waits for it. */
+  readonly isFirstIll: boolean;
   /** A swap that compared with the stored revision left it as it was; see `swap`. */
   readonly kept: boolean;
   /** The property that the last step has violated. */
@@ -117,10 +134,7 @@ export interface State {
   readonly messages: readonly Message[];
   readonly workers: readonly (Worker | null)[];
   readonly budget: Budget;
-  /** Counters, so that every name is new: uids, resourceVersions, revisions, messages and attempts. */
-  readonly uids: number;
-  readonly versions: number;
-  readonly revisions: number;
+  /** A counter, so that messages and attempts have new names. */
   readonly names: number;
 }
 
@@ -132,6 +146,16 @@ export const KEY: ItemKey = {
   namespace: 'default',
   name: 'w',
 };
+
+export function placeOf({ places }: State, at: number): Place {
+  const place = places[at];
+  if (place === undefined) throw new Error(`there is no object ${at + 1}`);
+  return place;
+}
+
+export function withPlace(state: State, at: number, change: Partial<Place>): State {
+  return { ...state, places: state.places.with(at, { ...placeOf(state, at), ...change }) };
+}
 
 export function objectBell(object: ApiObject, deleted = false): Doorbell {
   const { uid, generation, version } = object;

@@ -15,6 +15,18 @@ const settled = (name: string, budget: Partial<Budget>, runs: number): World => 
   start: settledWorld(budget),
   runs,
 });
+/** Two objects, which share broker, clock and workers. */
+const two = (name: string, budget: Partial<Budget>, runs: number): World => ({
+  name: `two objects: ${name}`,
+  start: settledWorld(budget, 2),
+  runs,
+});
+/** The first object can never be applied, and nobody waits for it: it must not keep the second one from its end (I5). */
+const besideIll = (name: string, budget: Partial<Budget>, runs: number): World => ({
+  name: `beside an object that cannot be applied: ${name}`,
+  start: { ...settledWorld(budget, 2), isFirstIll: true },
+  runs,
+});
 
 /** Explored at every test run. */
 export const SMALL: readonly World[] = [
@@ -44,9 +56,13 @@ export const SMALL: readonly World[] = [
   ),
   settled('a change, the child is deleted, a pause', { specs: ['b'], childDeletes: 1, pauses: 1 }, 4),
   settled('the object is deleted and created anew, a pause', { deletes: 1, recreates: 1, pauses: 1 }, 6),
+  settled('a change, a drift, a crash, two refused writes', { specs: ['b'], drifts: 1, crashes: 1, refusals: 2 }, 5),
+  two('two changes, a crash', { specs: ['b', 'b'], crashes: 1 }, 4),
+  two('two changes, a pause', { specs: ['b', 'b'], pauses: 1 }, 4),
+  besideIll('two changes, a crash', { specs: ['b', 'b'], crashes: 1 }, 4),
 ];
 
-/** Explored at night, too. */
+/** Explored by CI, too. */
 export const LARGE: readonly World[] = [
   settled(
     'a change, a drift, a crash, a pause, a duplicate',
@@ -70,4 +86,8 @@ export const LARGE: readonly World[] = [
     5,
   ),
   world('the object is deleted and created anew, a crash', { deletes: 1, recreates: 1, crashes: 1 }, 7),
+  two('two changes, a drift, a crash', { specs: ['b', 'b'], drifts: 1, crashes: 1 }, 6),
+  two('two changes, a crash, a pause', { specs: ['b', 'b'], crashes: 1, pauses: 1 }, 6),
+  two('two changes, a crash, a duplicate', { specs: ['b', 'b'], crashes: 1, duplicates: 1 }, 4),
+  besideIll('two changes, a drift, a crash', { specs: ['b', 'b'], drifts: 1, crashes: 1 }, 6),
 ];

@@ -85,6 +85,15 @@ export function formatPath(path: string): string {
   return path.split(SEPARATOR).map(formatStep).join('');
 }
 
+/** A copy that shares nothing: many times as fast as `structuredClone`, for what JSON can say. */
+export function copied<T>(value: T): T {
+  if (Array.isArray(value)) return value.map(copied) as T;
+  if (!isFields(value)) return value;
+  const copy: Record<string, unknown> = {};
+  for (const [name, field] of Object.entries(value)) copy[name] = copied(field);
+  return copy as T;
+}
+
 export function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

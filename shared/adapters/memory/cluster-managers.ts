@@ -77,8 +77,16 @@ export function updated(live: Managed, fields: Fields, manager: string, subresou
 }
 
 export function toManagedFields(managers: readonly Manager[]): readonly ManagedFields[] {
-  return managers.map(({ paths, ...entry }) => ({ ...entry, fieldsV1: toFieldsV1(paths) }));
+  return managers.map((manager) => {
+    const { paths, ...entry } = manager;
+    const fieldsV1 = FIELDS_V1.get(manager) ?? toFieldsV1(paths);
+    FIELDS_V1.set(manager, fieldsV1);
+    return { ...entry, fieldsV1 };
+  });
 }
+
+/** A manager's fields are written out once, however often the object is read. */
+const FIELDS_V1 = new WeakMap<Manager, Fields>();
 
 function isApplier(entry: Manager, manager: string): boolean {
   return entry.manager === manager && entry.operation === 'Apply' && entry.subresource === undefined;

@@ -6,7 +6,7 @@ import type { KubeObject, ObjectMeta, Stored, StoredMeta } from '../../kube/obje
 import { toRfc3339 } from '../../kube/time.ts';
 import type { WatchEvent } from '../../kube/watch-event.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { Fields } from './cluster-fields.ts';
+import { copied, type Fields } from './cluster-fields.ts';
 import { type Managed, toManagedFields } from './cluster-managers.ts';
 
 /** A stored object; what the server owns of its metadata is in `meta`, what managers share in `managed`. */
@@ -173,24 +173,26 @@ export class ClusterStore {
 
 /** The object as the server answers with it. */
 export function toObject({ ref, apiVersion, meta, managed, status }: Entry): Stored {
-  const { metadata, ...fields } = managed.fields;
-  return structuredClone({
+  const { metadata: _, ...fields } = managed.fields;
+  return copied({
     apiVersion,
     kind: ref.kind,
     ...fields,
     ...(status === undefined ? {} : { status }),
     metadata: {
-      ...Object(metadata),
-      name: ref.name,
-      ...(ref.namespace === '' ? {} : { namespace: ref.namespace }),
-      ...meta,
+      ...namedMetaOf({ ref, meta, managed }),
       ...(managed.managers.length === 0 ? {} : { managedFields: toManagedFields(managed.managers) }),
     },
   });
 }
 
 export function watchedMetaOf(entry: Entry): StoredMeta {
-  return withoutSecrets(toObject(entry).metadata);
+  return withoutSecrets(copied(namedMetaOf(entry)));
+}
+
+function namedMetaOf({ ref, meta, managed }: Pick<Entry, 'ref' | 'meta' | 'managed'>): StoredMeta {
+  const namespace = ref.namespace === '' ? {} : { namespace: ref.namespace };
+  return { ...metadataOf({ managed }), name: ref.name, ...namespace, ...meta };
 }
 
 export function finalizersOf(entry: { readonly managed: Managed }): readonly string[] {
@@ -203,7 +205,7 @@ export function sharedFieldsOf(object: KubeObject): Fields {
   const shared = Object.fromEntries(
     Object.entries(metadata).filter(([name, value]) => !SERVER_OWNED.has(name) && Object.keys(value ?? {}).length > 0),
   );
-  return structuredClone(Object.keys(shared).length === 0 ? fields : { ...fields, metadata: shared });
+  return copied(Object.keys(shared).length === 0 ? fields : { ...fields, metadata: shared });
 }
 
 const SERVER_OWNED: ReadonlySet<string> = new Set([

@@ -8,7 +8,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Applied, ApplyOptions, Cluster } from '../../ports/cluster.ts';
 import type { MetadataList, MetadataSource, WatchStart } from '../../ports/metadata-source.ts';
 import { ClusterFeed } from './cluster-feed.ts';
-import { type Fields, isFields } from './cluster-fields.ts';
+import { copied, type Fields, isFields } from './cluster-fields.ts';
 import { applied, type Managed, updated } from './cluster-managers.ts';
 import {
   ClusterStore,
@@ -94,7 +94,7 @@ export class MemoryCluster implements Cluster, MetadataSource {
       const request = `patch status of ${target}`;
       const live = this.#existing(request, ref);
       checkVersion(request, observed.metadata.resourceVersion, live);
-      const next = mergePatched(live.status ?? {}, structuredClone(status));
+      const next = mergePatched(live.status ?? {}, copied(status));
       return objectOf(kind, this.#store.put(ref, withStatus(live, next, fieldManager)));
     });
   }
@@ -161,7 +161,7 @@ export class MemoryCluster implements Cluster, MetadataSource {
     const edited = change(objectOf(kind, live));
     const { status } = edited;
     // The status first: the other write may be the one that lets the object go.
-    const entry = this.#store.put(ref, withStatus(live, structuredClone(status), manager));
+    const entry = this.#store.put(ref, withStatus(live, copied(status), manager));
     const managed = updated(entry.managed, sharedFieldsOf(edited), manager);
     return objectOf(kind, this.#write(request, ref, entry, { managed, apiVersion: live.apiVersion }));
   }

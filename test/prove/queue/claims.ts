@@ -2,12 +2,13 @@ import type { Area } from '../claim.ts';
 import { SharedStack } from '../shared-stack.ts';
 import { costClaims } from './cost.ts';
 import { handoverClaim } from './handover.ts';
+import { simulationClaims } from './simulation.ts';
 
 /** The work queue: nothing is lost, nobody overwrites a newer write, and it costs little. */
 export function queue(): Area {
   const shared = new SharedStack();
   return {
-    claims: [...costClaims(), handoverClaim(shared)],
+    claims: [...simulationClaims(), ...costClaims(), handoverClaim(shared)],
     close: () => shared.close(),
   };
 }
