@@ -37,6 +37,14 @@ export async function reconcileOnce(delivery: Delivery, runtime: Runtime, signal
     return { kind: answer.kind, ack: answer.kind !== 'redelivered' };
   }
 
+  const { token, item } = answer.claim;
+  // Before anything is written, so that whatever becomes of the run, its writes can be told from those of others.
+  log.info('doorbell answered', {
+    ...fieldsOf(delivery),
+    decision: answer.kind,
+    token,
+    holderIdentity: item.lease.holderIdentity,
+  });
   const rerunUntil = runtime.clock.monotonic() + target.controller.timeoutMs / 2;
   let claim: Claim | undefined = answer.claim;
   while (claim !== undefined) claim = await runClaim({ claim, delivery, target, rerunUntil }, runtime, signal);

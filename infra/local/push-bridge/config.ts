@@ -11,6 +11,10 @@ export function readConfig(env: Environment): BridgeConfig {
 }
 
 const url = z.url({ protocol: /^https?$/, error: 'must be an http URL' });
+const urls = z
+  .string()
+  .transform((list) => list.split(','))
+  .refine((list) => list.every((text) => url.safeParse(text).success), 'must be http URLs with commas between them');
 const count = (min: number, max: number) => z.coerce.number().int().min(min).max(max);
 
 const Settings = z
@@ -27,8 +31,8 @@ const Settings = z
     DRIFTLESS_EMBEDDED_URL: url.optional(),
     DRIFTLESS_TOPIC_PREFIX: z.string().min(1).default(DEFAULT_PREFIX),
 
-    /** The function that gets what is in `changes` and `background`. */
-    DRIFTLESS_PUSH_URL: url,
+    /** The function that gets what is in `changes` and `background`: its instances, with commas between them. */
+    DRIFTLESS_PUSH_URL: urls,
     /** The function that gets what is in `dead-letter`. Absent: it stays there. */
     DRIFTLESS_DEAD_LETTER_URL: url.optional(),
     /** The function that is called all the time, as Cloud Scheduler does every minute. Absent: none. */
