@@ -38,7 +38,9 @@ export interface StackOptions {
 export interface Stack {
   readonly supervisor: Supervisor;
   readonly controlPlane: ControlPlane;
-  /** A file to `source`: with it kubectl and `driftless explain` reach this stack. */
+  /** By which kubectl and `driftless explain` reach this stack. */
+  readonly env: Readonly<Record<string, string>>;
+  /** The same as a file to `source`. */
   readonly envFile: string;
   /** The cluster as its administrator. */
   readonly admin: Kubernetes;
@@ -85,14 +87,16 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       startBroker(options, supervisor, ports),
     ]);
     const alarmClock = environment['DRIFTLESS_ALARM_CLOCK'] ?? 'on';
+    const env = { KUBECONFIG: controlPlane.kubeconfig, ...backends };
     const envFile = join(supervisor.directory, 'env');
     await allOrFirstError([
       startOwnParts({ supervisor, controlPlane, backends, ports, alarmClock }),
-      writeEnvFile(envFile, { KUBECONFIG: controlPlane.kubeconfig, ...backends }),
+      writeEnvFile(envFile, env),
     ]);
     return {
       supervisor,
       controlPlane,
+      env,
       envFile,
       admin,
       reconcilers: Object.keys(ports.reconcile),
