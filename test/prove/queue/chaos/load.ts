@@ -5,11 +5,16 @@ import { isNotFound } from '../../../../shared/kube/api-error.ts';
 import { Deployment, Ingress, Service } from '../../../../shared/kube/builtin.ts';
 import { apiVersionOf, type Kind } from '../../../../shared/kube/kind.ts';
 import type { KubeObject } from '../../../../shared/kube/object.ts';
-import type { Cluster } from '../../../../shared/ports/cluster.ts';
+import type { ApplyOptions } from '../../../../shared/ports/cluster.ts';
 import { Seeded } from '../../../support/seeded.ts';
 import type { WebApps } from '../../../support/web-apps.ts';
 
 export type Spec = WebApp['spec'];
+
+/** Somebody with kubectl. */
+export interface Person {
+  apply(kind: Kind, object: KubeObject, options: ApplyOptions): Promise<unknown>;
+}
 
 const USERS = 4;
 const OBJECTS_EACH = 12;
@@ -21,13 +26,13 @@ const NEVER = new AbortController().signal;
  */
 export class Load {
   readonly #webApps: WebApps;
-  readonly #cluster: Cluster;
+  readonly #person: Person;
   readonly #wanted = new Map<string, Spec | undefined>();
   readonly #done = new Map<string, number>();
 
-  constructor(webApps: WebApps, cluster: Cluster) {
+  constructor(webApps: WebApps, person: Person) {
     this.#webApps = webApps;
-    this.#cluster = cluster;
+    this.#person = person;
   }
 
   /** The spec that each WebApp should have; undefined where there should be none. */
@@ -105,7 +110,7 @@ export class Load {
       metadata: { namespace, name, uid, ...(kind === Deployment ? {} : { labels: { [LABEL]: 'somebody' } }) },
       ...(kind === Deployment ? { spec: { replicas: 5 } } : {}),
     };
-    await this.#cluster.apply(kind, object, { fieldManager: 'kubectl-edit', force: true, signal: NEVER });
+    await this.#person.apply(kind, object, { fieldManager: 'kubectl-edit', force: true, signal: NEVER });
   }
 }
 
