@@ -85,7 +85,7 @@ async function prove(
       `${verdict.overwrites.length} overwrites among ${writes.length} writes of ${claims.length} claims`,
       `${verdict.unknown.length} writes of nobody`,
       `${replaced.length} leases of killed holders, replaced after ${figures(replaced)}`,
-      `${verdict.afterSteal.length} writes after a steal${lateness(verdict)}`,
+      `${lines.filter(({ line }) => line.includes('"run abandoned"')).length} runs found their lease lost, and ${verdict.afterSteal.length} writes came after a steal${lateness(verdict)}`,
     ].join('; '),
     ok:
       wrong.length === 0 &&
