@@ -193,7 +193,7 @@ function bridgeSuite(
       const [gone, frozen] = [await startFunctionStub(), await startFunctionStub()];
       await gone.close();
       frozen.hold();
-      start({ instances: new Instances([gone.url, frozen.url, webhook.url]), concurrency: 2, ackDeadlineMs: 300 });
+      start({ instances: new Instances([gone.url, frozen.url, webhook.url]), concurrency: 1, ackDeadlineMs: 300 });
       for (let i = 0; i < 9; i += 1) await broker.source.send('changes', message(String(i)));
       await webhook.received(9);
       assert.deepEqual(new Set(texts(webhook.requests)).size, 9);

@@ -15,7 +15,10 @@ export interface Route extends DeliveryPolicy {
   readonly instances: Instances;
   /** The id of the subscription that the function is told. */
   readonly subscription: string;
-  /** Pushes that may be under way at once. */
+  /**
+   * Pushes that may be under way at once, for each instance: one that never answers must not take the places of those
+   * that do.
+   */
   readonly concurrency: number;
   /** The time a function has for one message. Milliseconds. */
   readonly ackDeadlineMs: number;
@@ -57,7 +60,7 @@ interface Signals {
 }
 
 async function runRoute(bridge: Bridge, route: Route, signals: Signals): Promise<void> {
-  const slots = new Slots(route.concurrency);
+  const slots = new Slots(route.concurrency * route.instances.count);
   await bridge.source.pull(
     route.queue,
     MAX_HELD,

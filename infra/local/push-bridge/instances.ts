@@ -20,6 +20,10 @@ export class Instances {
     this.#instances = urls.map((url) => ({ url, inFlight: 0 }));
   }
 
+  get count(): number {
+    return this.#instances.length;
+  }
+
   /** Sends one request by `push`, at most once to each instance. */
   async send(push: (url: string) => Promise<PushResult>): Promise<PushResult> {
     const absent = new Set<Instance>();
