@@ -5,7 +5,7 @@ import { messageOf } from '../../shared/errors.ts';
 import type { Stack } from '../local/stack.ts';
 import { watchSources } from '../local/watch-sources.ts';
 import { listenForInterrupt } from './interrupt.ts';
-import { apiPortOption, requireEmulatorsOption, type StackFlags } from './options.ts';
+import { apiPortOption, instancesOption, requireEmulatorsOption, type StackFlags } from './options.ts';
 import { STDOUT, seconds, type Terminal } from './progress.ts';
 import { startStackFor } from './start-stack.ts';
 import { Story } from './story.ts';
@@ -15,7 +15,11 @@ export function devCommand(environment: Environment): Command {
     .description('Run the whole stack locally and keep it: functions restart when their code changes.')
     .addOption(apiPortOption())
     .addOption(requireEmulatorsOption())
-    .addHelpText('after', '\nExamples:\n  npm run dev\n  npm run dev -- --api-port 6443\n')
+    .addOption(instancesOption())
+    .addHelpText(
+      'after',
+      '\nExamples:\n  npm run dev\n  npm run dev -- --api-port 6443\n  npm run dev -- --instances 3\n',
+    )
     .action(async (options: StackFlags) => dev(options, environment, STDOUT));
 }
 
@@ -48,10 +52,10 @@ async function dev(options: StackFlags, environment: Environment, terminal: Term
   }
 }
 
-async function restartFunctions(file: string, { supervisor }: Stack, terminal: Terminal): Promise<void> {
+async function restartFunctions(file: string, { supervisor, reconcilers }: Stack, terminal: Terminal): Promise<void> {
   terminal.line(`${pc.yellow('↻')} ${file} changed: the functions start again`);
   const began = performance.now();
-  await Promise.all([supervisor.restart('reconcile'), supervisor.restart('sweep')]);
+  await Promise.all([...reconcilers, 'sweep'].map((name) => supervisor.restart(name)));
   terminal.line(`${pc.green('✔')} the functions serve the change ${pc.dim(`(${seconds(performance.now() - began)})`)}`);
   if (CHANGES_THE_CLUSTER.test(file)) {
     terminal.line(

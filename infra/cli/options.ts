@@ -4,6 +4,7 @@ import { InvalidArgumentError, Option } from 'commander';
 export interface StackFlags {
   readonly apiPort?: number;
   readonly requireEmulators: boolean;
+  readonly instances?: number;
 }
 
 export function apiPortOption(): Option {
@@ -15,6 +16,12 @@ export function apiPortOption(): Option {
 export function requireEmulatorsOption(): Option {
   const text = 'fail without the Pub/Sub and Firestore emulators instead of standing in for them';
   return new Option('--require-emulators', text).default(false, 'stand in for them');
+}
+
+export function instancesOption(): Option {
+  return new Option('--instances <n>', 'processes that serve the reconcile function, each with a log of its own')
+    .default(1)
+    .argParser(parseInstances);
 }
 
 /** What every command about work items takes. */
@@ -35,4 +42,13 @@ function parsePort(text: string): number {
   const port = Number(text);
   if (Number.isInteger(port) && port >= 1 && port <= 65_535) return port;
   throw new InvalidArgumentError('A port is a whole number from 1 to 65535.');
+}
+
+/** Each takes some 100 MiB. */
+const MAX_INSTANCES = 20;
+
+function parseInstances(text: string): number {
+  const instances = Number(text);
+  if (Number.isInteger(instances) && instances >= 1 && instances <= MAX_INSTANCES) return instances;
+  throw new InvalidArgumentError(`How many instances is a whole number from 1 to ${MAX_INSTANCES}.`);
 }

@@ -60,6 +60,7 @@ export class Story {
     if (!parsed.success) return [];
     const line = parsed.data;
     if (line.message === 'doorbell answered') {
+      if (line.decision === 'claimed') return []; // Told when the run has finished.
       this.#answers.set(line.decision, (this.#answers.get(line.decision) ?? 0) + 1);
       return [];
     }

@@ -29,14 +29,19 @@ export function forwarderPart({ port, backends, kubeconfig, alarmClock }: Forwar
   });
 }
 
-/** One function under functions-framework, which serves one target per process, as in production. */
-export function functionPart(
-  target: 'reconcile' | 'sweep',
-  { port, backends, kubeconfig }: OwnPart & { readonly kubeconfig: string },
-): Part {
+export interface FunctionPart extends OwnPart {
+  /** The only one of its target is called as the target; of several each has a name of its own. */
+  readonly name: string;
+  readonly target: 'reconcile' | 'sweep';
+  readonly kubeconfig: string;
+}
+
+/** One instance of a function under functions-framework, which serves one target per process, as in production. */
+export function functionPart({ name, target, port, backends, kubeconfig }: FunctionPart): Part {
   const framework = 'node_modules/@google-cloud/functions-framework/build/src/main.js';
-  return nodePart(target, [framework, `--source=${ROOT}functions/index.ts`, `--target=${target}`], {
-    env: { ...backends, KUBECONFIG: kubeconfig, PORT: String(port), FUNCTION_TARGET: target },
+  return nodePart(name, [framework, `--source=${ROOT}functions/index.ts`, `--target=${target}`], {
+    // The name stands in the leases, where Cloud Run's revision stands in production.
+    env: { ...backends, KUBECONFIG: kubeconfig, PORT: String(port), FUNCTION_TARGET: target, K_REVISION: name },
     // A request would be one to the function; the framework listens when the function is loaded.
     ready: listens(port),
     usuallyMs: 1_000,
@@ -44,18 +49,22 @@ export function functionPart(
   });
 }
 
+export interface BridgePart extends OwnPart {
+  /** Of each instance. */
+  readonly reconcileUrls: readonly string[];
+  readonly sweepUrl: string;
+  /** Seconds that a function has for one message. */
+  readonly ackDeadline: string;
+}
+
 /** Stands in for push subscriptions and Cloud Scheduler; ready once messages flow. */
-export function bridgePart({
-  port,
-  backends,
-  reconcileUrl,
-  sweepUrl,
-}: OwnPart & { readonly reconcileUrl: string; readonly sweepUrl: string }): Part {
+export function bridgePart({ port, backends, reconcileUrls, sweepUrl, ackDeadline }: BridgePart): Part {
   return nodePart('push-bridge', ['infra/local/push-bridge/main.ts'], {
     env: {
       ...backends,
-      DRIFTLESS_PUSH_URL: reconcileUrl,
+      DRIFTLESS_PUSH_URL: reconcileUrls.join(),
       DRIFTLESS_SWEEP_URL: sweepUrl,
+      DRIFTLESS_ACK_DEADLINE_SECONDS: ackDeadline,
       DRIFTLESS_BRIDGE_PORT: String(port),
     },
     ready: answers(`http://127.0.0.1:${port}/readyz`),

@@ -25,6 +25,8 @@ export interface StackOptions {
   readonly apiPort?: number;
   /** Fail without the emulators instead of standing in for them. @default false */
   readonly requireEmulators?: boolean;
+  /** How many processes serve the reconcile function. @default 1 */
+  readonly instances?: number;
   readonly environment: Environment;
   readonly onEvent: (event: StackEvent) => void;
   /** Called as soon as there is something to stop. */
@@ -36,10 +38,14 @@ export interface StackOptions {
 export interface Stack {
   readonly supervisor: Supervisor;
   readonly controlPlane: ControlPlane;
-  /** A file to `source`: with it kubectl and `driftless explain` reach this stack. */
+  /** By which kubectl and `driftless explain` reach this stack. */
+  readonly env: Readonly<Record<string, string>>;
+  /** The same as a file to `source`. */
   readonly envFile: string;
   /** The cluster as its administrator. */
   readonly admin: Kubernetes;
+  /** The parts that serve the reconcile function: `reconcile` alone, or `reconcile-1`, `reconcile-2`, … */
+  readonly reconcilers: readonly string[];
   /** How long each part took to be ready, in milliseconds. */
   readonly startedInMs: Readonly<Record<string, number>>;
   /** Resolves when `signal` aborts. @throws {PartFailedError} when a part that nothing works without ends by itself */
@@ -75,22 +81,25 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   signal.addEventListener('abort', abort, { once: true });
   try {
     signal.throwIfAborted();
-    const ports = await freePorts(4);
+    const ports = await choosePorts(options.instances ?? 1);
     const [{ controlPlane, admin }, backends] = await allOrFirstError([
       startCluster(options, supervisor, binaries),
       startBroker(options, supervisor, ports),
     ]);
     const alarmClock = environment['DRIFTLESS_ALARM_CLOCK'] ?? 'on';
+    const env = { KUBECONFIG: controlPlane.kubeconfig, ...backends };
     const envFile = join(supervisor.directory, 'env');
     await allOrFirstError([
       startOwnParts({ supervisor, controlPlane, backends, ports, alarmClock }),
-      writeEnvFile(envFile, { KUBECONFIG: controlPlane.kubeconfig, ...backends }),
+      writeEnvFile(envFile, env),
     ]);
     return {
       supervisor,
       controlPlane,
+      env,
       envFile,
       admin,
+      reconcilers: Object.keys(ports.reconcile),
       startedInMs,
       untilEnded: (ending) => untilEnded(supervisor, ending),
       async stop() {
@@ -129,15 +138,34 @@ function connectAsAdmin(kubeconfig: string): Kubernetes {
   });
 }
 
+interface Ports {
+  readonly sweep: number;
+  readonly bridge: number;
+  readonly forwarder: number;
+  /** By the name of the part. */
+  readonly reconcile: Readonly<Record<string, number>>;
+}
+
+async function choosePorts(instances: number): Promise<Ports> {
+  const [sweep = 0, bridge = 0, forwarder = 0, ...reconcile] = await freePorts(3 + instances);
+  const name = (i: number): string => (instances === 1 ? 'reconcile' : `reconcile-${i + 1}`);
+  return { sweep, bridge, forwarder, reconcile: Object.fromEntries(reconcile.map((port, i) => [name(i), port])) };
+}
+
 /** Store, broker, and the bridge that makes the broker's subscriptions: a message without one would be lost. */
-async function startBroker(options: StackOptions, supervisor: Supervisor, ports: readonly number[]): Promise<Backends> {
+async function startBroker(options: StackOptions, supervisor: Supervisor, ports: Ports): Promise<Backends> {
   const { environment, onEvent, requireEmulators = false } = options;
-  const [reconcile = 0, sweep = 0, bridge = 0] = ports;
   const onNote = (text: string): void => onEvent({ kind: 'note', text });
   const backends = await startBackends({ supervisor, environment, requireEmulators, onNote });
   const urlOf = (port: number): string => `http://127.0.0.1:${port}/`;
   await supervisor.start(
-    bridgePart({ port: bridge, backends, reconcileUrl: urlOf(reconcile), sweepUrl: urlOf(sweep) }),
+    bridgePart({
+      port: ports.bridge,
+      backends,
+      reconcileUrls: Object.values(ports.reconcile).map(urlOf),
+      sweepUrl: urlOf(ports.sweep),
+      ackDeadline: environment['DRIFTLESS_ACK_DEADLINE_SECONDS'] ?? '60',
+    }),
   );
   return backends;
 }
@@ -146,7 +174,7 @@ interface OwnPartsOptions {
   readonly supervisor: Supervisor;
   readonly controlPlane: ControlPlane;
   readonly backends: Backends;
-  readonly ports: readonly number[];
+  readonly ports: Ports;
   readonly alarmClock: string;
 }
 
@@ -159,11 +187,13 @@ async function startOwnParts(options: OwnPartsOptions): Promise<void> {
     account('driftless-forwarder', forwarderRules(controllers)),
     account('driftless-functions', functionRules(controllers)),
   ]);
-  const [reconcile = 0, sweep = 0, , forwarder = 0] = ports;
+  const { sweep, forwarder: port } = ports;
   await allOrFirstError([
-    supervisor.start(functionPart('reconcile', { port: reconcile, backends, kubeconfig })),
-    supervisor.start(functionPart('sweep', { port: sweep, backends, kubeconfig })),
-    supervisor.start(forwarderPart({ port: forwarder, backends, kubeconfig: forwarderKubeconfig, alarmClock })),
+    ...Object.entries(ports.reconcile).map(([name, at]) =>
+      supervisor.start(functionPart({ name, target: 'reconcile', port: at, backends, kubeconfig })),
+    ),
+    supervisor.start(functionPart({ name: 'sweep', target: 'sweep', port: sweep, backends, kubeconfig })),
+    supervisor.start(forwarderPart({ port, backends, kubeconfig: forwarderKubeconfig, alarmClock })),
   ]);
 }
 

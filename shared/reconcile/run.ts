@@ -41,6 +41,14 @@ export async function reconcileOnce(delivery: Delivery, runtime: Runtime, signal
     return { kind: answer.kind, ack: answer.kind !== 'redelivered' };
   }
 
+  const { token, item } = answer.claim;
+  // Before anything is written, so that whatever becomes of the run, its writes can be told from those of others.
+  log.info('doorbell answered', {
+    ...fieldsOf(delivery),
+    decision: answer.kind,
+    token,
+    holderIdentity: item.lease.holderIdentity,
+  });
   const rerunUntil = runtime.clock.monotonic() + target.controller.timeoutMs / 2;
   let claim: Claim | undefined = answer.claim;
   while (claim !== undefined) claim = await runClaim({ claim, delivery, target, rerunUntil }, runtime, signal);
@@ -66,9 +74,6 @@ async function runClaim(run: Run, runtime: Runtime, signal: AbortSignal): Promis
   const { controller, cluster } = target;
   const { queue, clock, publisher, log } = runtime;
   const { doorbell } = delivery;
-  const { holderIdentity } = claim.item.lease;
-  // Before the run: a process that dies in it says nothing else.
-  log.info('object claimed', { ...fieldsOf(delivery), holderIdentity, token: claim.token });
   const lease = new LeaseKeeper(queue, clock, claim, signal);
   const attempted = await attempt({ controller, cluster, lease, trigger: doorbell.trigger, runtime });
   const held = await lease.stop();

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import { startEmbeddedServer } from '../../infra/local/embedded/server.ts';
 import { type Route, runBridge } from '../../infra/local/push-bridge/bridge.ts';
 import { openEmbeddedSource } from '../../infra/local/push-bridge/embedded-source.ts';
+import { Instances } from '../../infra/local/push-bridge/instances.ts';
 import { openPubSubSource } from '../../infra/local/push-bridge/pubsub-source.ts';
 import { createPusher } from '../../infra/local/push-bridge/push.ts';
 import { runScheduler } from '../../infra/local/push-bridge/scheduler.ts';
@@ -52,7 +53,7 @@ function bridgeSuite(
       const stopping = new AbortController();
       const done = runBridge(
         { projectId: 'demo-bridge', source: broker.source, pusher, clock, logger },
-        [{ ...defaults, url: webhook.url, ...route }],
+        [{ ...defaults, instances: new Instances([webhook.url]), ...route }],
         stopping.signal,
       );
       const bridge = {
@@ -88,7 +89,7 @@ function bridgeSuite(
       const stopping = new AbortController();
       const done = runBridge(
         { projectId: 'demo-bridge', source: broker.source, pusher, clock, logger: new LogLines() },
-        [{ ...withoutDeadLetter, url: webhook.url }],
+        [{ ...withoutDeadLetter, instances: new Instances([webhook.url]) }],
         stopping.signal,
       );
       await broker.source.send('changes', message('hello'));
@@ -188,6 +189,18 @@ function bridgeSuite(
       assert.deepEqual(texts(await webhook.received(2)), ['slow', 'slow']);
     });
 
+    it('R75: goes on with the other instances when one is gone and one never answers, and delivers its messages again', async () => {
+      const [gone, frozen] = [await startFunctionStub(), await startFunctionStub()];
+      await gone.close();
+      frozen.hold();
+      start({ instances: new Instances([gone.url, frozen.url, webhook.url]), concurrency: 1, ackDeadlineMs: 300 });
+      for (let i = 0; i < 9; i += 1) await broker.source.send('changes', message(String(i)));
+      await webhook.received(9);
+      assert.deepEqual(new Set(texts(webhook.requests)).size, 9);
+      assert.ok(frozen.requests.length > 0);
+      await frozen.close();
+    });
+
     it('P51: gives messages in hand back when it stops, to the next bridge', async () => {
       const first = start({ minimumBackoffMs: 60_000, maximumBackoffMs: 60_000 });
       webhook.answer = () => 500;
@@ -238,7 +251,7 @@ describe('the scheduler of the push bridge', { timeout: 20_000 }, () => {
   });
 });
 
-const defaults: Omit<Route, 'url'> = {
+const defaults: Omit<Route, 'instances'> = {
   queue: 'changes',
   subscription: 'driftless-changes',
   concurrency: 16,

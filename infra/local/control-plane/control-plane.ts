@@ -19,7 +19,10 @@ export interface ControlPlane {
   readonly ca: string;
   /** Path of the administrator's kubeconfig, mode 0600. */
   readonly kubeconfig: string;
-  /** One JSON line per request (level Metadata): what was asked of the API server, seen from outside. */
+  /**
+   * One JSON line per request: what was asked of the API server, seen from outside. Metadata only, but for what
+   * Driftless' own accounts write: of that also the bodies, which tell the order in which writes took effect.
+   */
   readonly auditLog: string;
   /** A kubeconfig for a service account that may do what `grant` says. @returns its path */
   issueKubeconfig(grant: Grant): Promise<string>;
@@ -41,7 +44,16 @@ const AUDIT_POLICY = {
   apiVersion: 'audit.k8s.io/v1',
   kind: 'Policy',
   omitStages: ['RequestReceived'],
-  rules: [{ level: 'Metadata' }],
+  rules: [
+    { level: 'Metadata', resources: [{ group: '', resources: ['secrets'] }] },
+    {
+      level: 'RequestResponse',
+      userGroups: ['system:serviceaccounts:driftless-system'],
+      verbs: ['create', 'update', 'patch', 'delete'],
+      omitManagedFields: true,
+    },
+    { level: 'Metadata' },
+  ],
 };
 
 /**

@@ -2,18 +2,23 @@ import type { Queue } from '../../../shared/ports/broker.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
 import type { Logger } from '../../../shared/ports/logger.ts';
 import { type DeliveryPolicy, nextStep, type PushResult } from './delivery.ts';
+import type { Instances } from './instances.ts';
 import { pause } from './pause.ts';
 import type { Pusher } from './push.ts';
 import { Slots } from './slots.ts';
 import type { HeldMessage, Settlement, Source } from './source.ts';
 
-/** One push subscription: what is pulled from `queue` is pushed to `url`. */
+/** One push subscription: what is pulled from `queue` is pushed to one of the `instances`. */
 export interface Route extends DeliveryPolicy {
   readonly queue: Queue;
-  readonly url: string;
+  /** Those of one function; routes to the same function share them. */
+  readonly instances: Instances;
   /** The id of the subscription that the function is told. */
   readonly subscription: string;
-  /** Pushes that may be under way at once. */
+  /**
+   * Pushes that may be under way at once, for each instance: one that never answers must not take the places of those
+   * that do.
+   */
   readonly concurrency: number;
   /** The time a function has for one message. Milliseconds. */
   readonly ackDeadlineMs: number;
@@ -55,7 +60,7 @@ interface Signals {
 }
 
 async function runRoute(bridge: Bridge, route: Route, signals: Signals): Promise<void> {
-  const slots = new Slots(route.concurrency);
+  const slots = new Slots(route.concurrency * route.instances.count);
   await bridge.source.pull(
     route.queue,
     MAX_HELD,
@@ -92,16 +97,13 @@ async function pushOnce(
 ): Promise<PushResult> {
   if (stopping.aborted) return { kind: 'failed', code: 'STOPPING' };
   const started = clock.monotonic();
-  const result = await pusher.push(
-    {
-      url: route.url,
-      subscription: `projects/${projectId}/subscriptions/${route.subscription}`,
-      message,
-      timeoutMs: route.ackDeadlineMs,
-      ...(route.maxDeliveryAttempts === undefined ? {} : { deliveryAttempt: attempt }),
-    },
-    cut,
-  );
+  const request = {
+    subscription: `projects/${projectId}/subscriptions/${route.subscription}`,
+    message,
+    timeoutMs: route.ackDeadlineMs,
+    ...(route.maxDeliveryAttempts === undefined ? {} : { deliveryAttempt: attempt }),
+  };
+  const result = await route.instances.send((url) => pusher.push({ url, ...request }, cut));
   logger.info('message pushed', {
     messageId: message.messageId,
     topic: route.queue,

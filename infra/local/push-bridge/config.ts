@@ -11,6 +11,10 @@ export function readConfig(env: Environment): BridgeConfig {
 }
 
 const url = z.url({ protocol: /^https?$/, error: 'must be an http URL' });
+const urls = z
+  .string()
+  .transform((list) => list.split(','))
+  .refine((list) => list.every((text) => url.safeParse(text).success), 'must be http URLs with commas between them');
 const count = (min: number, max: number) => z.coerce.number().int().min(min).max(max);
 
 const Settings = z
@@ -27,14 +31,15 @@ const Settings = z
     DRIFTLESS_EMBEDDED_URL: url.optional(),
     DRIFTLESS_TOPIC_PREFIX: z.string().min(1).default(DEFAULT_PREFIX),
 
-    /** The function that gets what is in `changes` and `background`. */
-    DRIFTLESS_PUSH_URL: url,
+    /** The function that gets what is in `changes` and `background`: its instances, with commas between them. */
+    DRIFTLESS_PUSH_URL: urls,
     /** The function that gets what is in `dead-letter`. Absent: it stays there. */
     DRIFTLESS_DEAD_LETTER_URL: url.optional(),
     /** The function that is called all the time, as Cloud Scheduler does every minute. Absent: none. */
     DRIFTLESS_SWEEP_URL: url.optional(),
     DRIFTLESS_SWEEP_EVERY_MS: count(10, 3_600_000).default(1_000),
 
+    /** For each instance. */
     DRIFTLESS_CHANGES_CONCURRENCY: count(1, 1_000).default(16),
     DRIFTLESS_BACKGROUND_CONCURRENCY: count(1, 1_000).default(4),
     /** Production allows 10 to 600 s for the deadline, 0 to 600 s for the backoff, and 5 to 100 attempts. */

@@ -15,6 +15,7 @@ import type { Clock } from '../../../shared/ports/clock.ts';
 import { type Route, runBridge } from './bridge.ts';
 import { type BridgeConfig, readConfig } from './config.ts';
 import { openEmbeddedSource } from './embedded-source.ts';
+import { Instances } from './instances.ts';
 import { openPubSubSource } from './pubsub-source.ts';
 import { createPusher } from './push.ts';
 import { runScheduler } from './scheduler.ts';
@@ -69,9 +70,9 @@ async function openSource(config: BridgeConfig, clock: Clock): Promise<Source> {
 }
 
 function routesOf(config: BridgeConfig): readonly Route[] {
-  const route = (queue: Queue, url: string, concurrency: number) => ({
+  const route = (queue: Queue, instances: Instances, concurrency: number) => ({
     queue,
-    url,
+    instances,
     concurrency,
     subscription: subscriptionId(config.DRIFTLESS_TOPIC_PREFIX, queue),
     ackDeadlineMs: config.DRIFTLESS_ACK_DEADLINE_SECONDS * 1_000,
@@ -79,10 +80,11 @@ function routesOf(config: BridgeConfig): readonly Route[] {
     maximumBackoffMs: config.DRIFTLESS_MAXIMUM_BACKOFF_MS,
   });
   const { DRIFTLESS_MAX_DELIVERY_ATTEMPTS: maxDeliveryAttempts, DRIFTLESS_DEAD_LETTER_URL: deadLetterUrl } = config;
+  const reconcile = new Instances(config.DRIFTLESS_PUSH_URL);
   return [
-    { ...route('changes', config.DRIFTLESS_PUSH_URL, config.DRIFTLESS_CHANGES_CONCURRENCY), maxDeliveryAttempts },
-    { ...route('background', config.DRIFTLESS_PUSH_URL, config.DRIFTLESS_BACKGROUND_CONCURRENCY), maxDeliveryAttempts },
-    ...(deadLetterUrl === undefined ? [] : [route('dead-letter', deadLetterUrl, 1)]),
+    { ...route('changes', reconcile, config.DRIFTLESS_CHANGES_CONCURRENCY), maxDeliveryAttempts },
+    { ...route('background', reconcile, config.DRIFTLESS_BACKGROUND_CONCURRENCY), maxDeliveryAttempts },
+    ...(deadLetterUrl === undefined ? [] : [route('dead-letter', new Instances([deadLetterUrl]), 1)]),
   ];
 }
 

@@ -1,5 +1,6 @@
 import type { Area } from '../claim.ts';
 import { SharedStack } from '../shared-stack.ts';
+import { processChaosClaim } from './chaos.ts';
 import { costClaims } from './cost.ts';
 import { handoverClaim } from './handover.ts';
 import { simulationClaims } from './simulation.ts';
@@ -8,7 +9,7 @@ import { simulationClaims } from './simulation.ts';
 export function queue(): Area {
   const shared = new SharedStack();
   return {
-    claims: [...simulationClaims(), ...costClaims(), handoverClaim(shared)],
+    claims: [...simulationClaims(), ...costClaims(), handoverClaim(shared), processChaosClaim({ strict: false })],
     close: () => shared.close(),
   };
 }

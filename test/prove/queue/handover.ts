@@ -79,10 +79,9 @@ async function startSlow({ stack }: Proving, server: string): Promise<number> {
   await writeFile(kubeconfig, access.replaceAll(stack.controlPlane.server, server), { mode: 0o600 });
   const [port = 0] = await freePorts(1);
   const { KUBECONFIG: _, ...backends } = parseEnv(await readFile(stack.envFile, 'utf8'));
-  await stack.supervisor.start({
-    ...functionPart('reconcile', { port, backends: backends as Backends, kubeconfig }),
-    name: SLOW,
-  });
+  await stack.supervisor.start(
+    functionPart({ name: SLOW, target: 'reconcile', port, backends: backends as Backends, kubeconfig }),
+  );
   return port;
 }
 
@@ -113,5 +112,5 @@ async function push(port: number, round: number): Promise<string> {
 }
 
 function claims(lines: Proving['lines']): number {
-  return lines.filter(({ part, line }) => part === SLOW && line.includes('object claimed')).length;
+  return lines.filter(({ part, line }) => part === SLOW && line.includes('"claimed"')).length;
 }

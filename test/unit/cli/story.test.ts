@@ -67,7 +67,7 @@ describe('the story of the demo', () => {
   });
 
   it('counts what needed no run, and tells it with the next thing that happens', () => {
-    assert.deepEqual(hear(answered('no-news'), answered('dirty'), answered('dirty'), published), [
+    assert.deepEqual(hear(answered('no-news'), answered('dirty'), answered('claimed'), answered('dirty'), published), [
       '  answer    1 × no news (one read), 2 × the object is being worked on, and will be looked at again',
       '  watch     ADDED WebApp default/shop → message 7 to changes (12 ms)',
     ]);
