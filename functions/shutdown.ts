@@ -6,6 +6,8 @@ import type { Logger } from '../shared/ports/logger.ts';
 export interface Requests {
   /** Serves one request to its last byte. The signal aborts when the instance must be gone soon. */
   serve(response: ServerResponse, handle: (signal: AbortSignal) => Promise<void>): Promise<void>;
+  /** Aborts as soon as the instance is told to end: what has not started should not start here. */
+  readonly stopping: AbortSignal;
 }
 
 /** Cloud Run kills an instance 10 s after SIGTERM. */
@@ -22,6 +24,7 @@ export function drainOnTermination(log: Logger, close: () => Promise<void>): Req
   let running = 0;
   let terminating = false;
   const abort = new AbortController();
+  const stopping = new AbortController();
   const end = (): void => {
     close().then(
       () => process.exit(0),
@@ -35,12 +38,14 @@ export function drainOnTermination(log: Logger, close: () => Promise<void>): Req
     process.removeAllListeners(signal);
     process.once(signal, () => {
       terminating = true;
+      stopping.abort();
       log.info('terminating', { signal, running });
       if (running === 0) end();
       else setTimeout(() => abort.abort(new Error('the instance is terminating')), GRACE_MS).unref();
     });
   }
   return {
+    stopping: stopping.signal,
     async serve(response, handle) {
       running += 1;
       try {

@@ -92,7 +92,12 @@ export class RandomWorld {
     const clock = new FakeClock(WALL_CLOCKS[this.#names % WALL_CLOCKS.length]);
     const worker: Worker = { id: `w${this.#names}`, message, clock, state: 'awake', missedMs: 0 };
     this.#workers.push(worker);
-    const delivery = { messageId: message.id, deliveryAttempt: 1, doorbell: message.doorbell };
+    const delivery = {
+      messageId: message.id,
+      deliveryAttempt: 1,
+      topic: 'changes' as const,
+      doorbell: message.doorbell,
+    };
     // A signal of its own: listeners on a shared one would outlive the worker.
     reconcileOnce(delivery, this.#runtimeOf(worker), new AbortController().signal).then(
       ({ ack }) => this.#finish(worker, ack),

@@ -81,7 +81,12 @@ export function memoryWorld(
     key,
     ring: (doorbell = {}, messageId = `message-${++ids}`) =>
       reconcileOnce(
-        { messageId, deliveryAttempt: 1, doorbell: { key, news: { kind: 'unknown' }, trigger: 'test', ...doorbell } },
+        {
+          messageId,
+          deliveryAttempt: 1,
+          topic: 'changes',
+          doorbell: { key, news: { kind: 'unknown' }, trigger: 'test', ...doorbell },
+        },
         runtime,
         new AbortController().signal,
       ),

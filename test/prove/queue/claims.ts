@@ -1,7 +1,10 @@
 import type { Area, Claim } from '../claim.ts';
+import { SharedStack } from '../shared-stack.ts';
+import { fairnessClaim } from './fairness.ts';
 
 /** The work queue: nothing is lost, nobody overwrites a newer write, and it costs little. */
 export function queue(): Area {
-  const claims: readonly Claim[] = [];
-  return { claims, close: async () => undefined };
+  const shared = new SharedStack();
+  const claims: readonly Claim[] = [fairnessClaim(shared)];
+  return { claims, close: () => shared.close() };
 }

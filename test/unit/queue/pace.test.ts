@@ -31,4 +31,13 @@ describe('pace', () => {
     assert.equal(countOf(pace, 0, 999, 1), 0);
     assert.equal(countOf(pace, 1_000, 1_000, 1), 1);
   });
+
+  it('makes up for as much as it is told, and says when it has made up for all', () => {
+    const pace = new Pace(50, 1_000);
+    assert.equal(pace.isRested(0), true);
+    assert.equal(countOf(pace, 0, 0, 1), 51);
+    assert.equal(pace.isRested(1_019), false);
+    assert.equal(pace.isRested(1_020), true);
+    assert.equal(countOf(pace, 1_020, 1_020, 1), 51);
+  });
 });
