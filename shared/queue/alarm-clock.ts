@@ -17,7 +17,7 @@ export interface AlarmClockOptions {
   readonly logger: Logger;
   /** @default 500 */
   readonly ringsPerSecond?: number;
-  /** @default 50 alarms a second for each tenant */
+  /** @default 20 alarms a second for each tenant */
   readonly budgets?: TenantBudgets;
   /** Alarms held at once. @default 250 */
   readonly limit?: number;

@@ -14,7 +14,7 @@ export type TenantNews =
 
 /** So much may be used at once: the budget of one second. */
 const BURST_MS = 1_000;
-const PER_SECOND = 50;
+const PER_SECOND = 20;
 
 /**
  * How many messages of each tenant go before the background: those of a second at once, then an even rate. Times are
@@ -30,7 +30,7 @@ export class TenantBudgets {
   readonly #over = new Map<string, { told: boolean; demoted: number }>();
   #demoted = 0;
 
-  /** @param perSecond @default 50 */
+  /** @param perSecond @default 20 */
   constructor(perSecond: number = PER_SECOND) {
     this.#perSecond = perSecond;
   }

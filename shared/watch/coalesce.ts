@@ -19,19 +19,25 @@ export interface Parcel {
 export interface CoalescerOptions {
   /** What follows the first ring of an object within this time is merged. Milliseconds. @default 25 */
   readonly windowMs?: number;
-  /** @default 50 rings a second for each tenant */
+  /** @default 20 rings a second for each tenant */
   readonly budgets?: TenantBudgets;
-  /** How many rings over their budget go to the background each second, of all tenants together. @default 200 */
+  /** How many rings over their budget go to the background each second, of all tenants together. @default 100 */
   readonly demotedPerSecond?: number;
 }
 
 /** The default window: long enough for the burst of one `kubectl apply`, too short to be felt. */
 const WINDOW_MS = 25;
-const DEMOTED_PER_SECOND = 200;
+const DEMOTED_PER_SECOND = 100;
+
+/** An object that rings on after so many rings without a rest gets windows that double … */
+const PATIENCE = 8;
+/** … up to the pace that its bucket of runs allows in the long run. Milliseconds. */
+const LONGEST_WINDOW_MS = 1_000;
 
 /**
  * Bounds what is sent: the first ring of a quiet object goes at once, what follows within the window is merged and
- * goes when the window closes. Rules and bookkeeping only; the caller sends, and says what time it is (monotonic).
+ * goes when the window closes. An object that never rests gets longer windows, up to a second. Rules and bookkeeping
+ * only; the caller sends, and says what time it is (monotonic).
  *
  * Guarantees: of one object at most one ring is under way, and at most one waits, however fast it changes and however
  * long the broker is away. So memory is bounded by the number of objects. What was offered is merged, never dropped.
@@ -68,7 +74,15 @@ export class Coalescer {
     const id = formatItemKey(ring.doorbell.key);
     const slot = this.#slots.get(id);
     if (slot === undefined) {
-      const fresh: Slot = { waiting: ring, sinceMs: nowMs, sending: false, dueAt: nowMs, failures: 0, turn: undefined };
+      const fresh: Slot = {
+        waiting: ring,
+        sinceMs: nowMs,
+        sending: false,
+        dueAt: nowMs,
+        failures: 0,
+        rings: 0,
+        turn: undefined,
+      };
       this.#slots.set(id, fresh);
       this.#plan(id, fresh, tenantOf(ring.doorbell.key));
       return;
@@ -158,7 +172,8 @@ export class Coalescer {
   #parcel(slot: Slot, ring: Ring, nowMs: number): Parcel {
     slot.waiting = undefined;
     slot.sending = true;
-    slot.dueAt = nowMs + this.#windowMs;
+    slot.rings += 1;
+    slot.dueAt = nowMs + Math.min(LONGEST_WINDOW_MS, this.#windowMs * 2 ** Math.max(0, slot.rings - PATIENCE));
     return { ring, sinceMs: slot.sinceMs, failures: slot.failures };
   }
 }
@@ -194,6 +209,8 @@ interface Slot {
   /** When the window closes, or the retry is due. */
   dueAt: number;
   failures: number;
+  /** How many were sent without a window in which nothing came. */
+  rings: number;
   /** The entry of an agenda that stands for this slot; all others are outdated. */
   turn: Turn | undefined;
 }

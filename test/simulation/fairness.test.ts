@@ -34,7 +34,7 @@ type Fairness = 'budgets and lanes' | 'none';
 
 /** Ten seconds of quiet tenants, with noise from the second one on. */
 async function simulate({ objects, flapping }: Noise, fairness: Fairness = 'budgets and lanes') {
-  const budgets = new TenantBudgets(fairness === 'none' ? 1_000_000 : 50);
+  const budgets = new TenantBudgets(fairness === 'none' ? 1_000_000 : 20);
   const pushes: Readonly<Record<Topic, number>> = { changes: fairness === 'none' ? SLOTS : 64, background: 4 };
   const clock = new FakeClock();
   let ids = 0;
@@ -122,7 +122,7 @@ describe('fairness', () => {
     test.diagnostic(`${noisyRuns} runs of the noisy ones, ${demoted} demoted`);
     assert.deepEqual({ p99, answered }, { p99: 25, answered: 361 });
     assert.deepEqual(warnings, ['tenant is over its budget', 'no room for more deliveries']);
-    assert(noisyRuns > 1_500, 'what the others leave is used');
+    assert(noisyRuns > 1_000, 'what the others leave is used');
   });
 
   it('without budgets and lanes the quiet ones wait behind the noisy one', async () => {

@@ -67,6 +67,33 @@ describe('coalescing', () => {
     assert.deepEqual(take(coalescer, 'changes', 0).ring.doorbell.news, versions('w@2'));
   });
 
+  it('I5: an object that changes 100 times a second rings once a second in the end, and quickly again after a rest', () => {
+    const coalescer = new Coalescer();
+    const rung: number[] = [];
+    const flap = (fromMs: number, toMs: number) => {
+      for (let now = fromMs; now < toMs; now += 1) {
+        if (now % 10 === 0) coalescer.offer(ring(versions(`w@${now}`)), now);
+        for (const topic of ['changes', 'background'] as const) {
+          const parcel = coalescer.take(topic, now);
+          if (parcel === undefined) continue;
+          rung.push(now - fromMs);
+          coalescer.delivered(parcel);
+        }
+      }
+    };
+    flap(0, 6_000);
+    assert.deepEqual(
+      rung,
+      [0, 25, 50, 75, 100, 125, 150, 175, 200, 250, 350, 550, 950, 1_750, 2_750, 3_750, 4_750, 5_750],
+    );
+    coalescer.delivered(take(coalescer, 'changes', 60_000));
+    assert.equal(coalescer.take('background', 61_000), undefined);
+    assert.equal(coalescer.size, 0);
+    rung.length = 0;
+    flap(70_000, 70_100);
+    assert.deepEqual(rung, [0, 25, 50, 75]);
+  });
+
   it('an object that stays quiet is forgotten', () => {
     const coalescer = new Coalescer({ windowMs: 25 });
     coalescer.offer(ring(versions('w@1')), 0);
@@ -326,7 +353,7 @@ describe('coalescing: properties', () => {
         for (let rounds = 0; coalescer.size > 0; rounds += 1) {
           assert(rounds < 20, 'it does not come to rest');
           order += 1;
-          now += 40;
+          now += 1_000;
           while (takeOne('changes') || takeOne('background'));
           while (underWay.length > 0) settleOne(0, true);
         }
