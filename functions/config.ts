@@ -6,6 +6,10 @@ const Config = z.object({
   ...COMMON_SETTINGS,
   /** Seconds after which a run that died is replaced. */
   DRIFTLESS_LEASE_SECONDS: z.coerce.number().min(1).max(600).default(6),
+  /** Deliveries that an instance works on at once; one tenant, or the background, gets half of them at most. */
+  DRIFTLESS_MAX_RUNS: z.coerce.number().int().min(1).max(1_000).default(16),
+  /** Deliveries that wait in an instance, half of them of one tenant; more are answered 429, and come again. */
+  DRIFTLESS_MAX_WAITING: z.coerce.number().int().min(0).max(1_000).default(200),
   /** Which function this instance serves; the platform and the framework set it. */
   FUNCTION_TARGET: z.string().min(1).default('functions'),
   /** Stands in the leases of this instance, for people; Cloud Run sets it. */

@@ -4,10 +4,12 @@ import type { Runtime } from '../shared/reconcile/runtime.ts';
 import { readConfig } from './config.ts';
 import { buildRuntime } from './runtime.ts';
 import { drainOnTermination, type Requests } from './shutdown.ts';
+import { Turns } from './turns.ts';
 
 /** What lives as long as this process, and is shared by all of its requests. */
 export interface Instance {
   readonly runtime: Runtime;
+  readonly turns: Turns;
   /** Built at the first request: the framework has set its own signal handlers by then, and they are taken out. */
   requests(): Requests;
 }
@@ -17,11 +19,13 @@ export interface Instance {
  * libraries load while the instance is starting anyway. Ends the process with 2 when the settings are wrong.
  */
 export function startInstance(): Instance {
-  const { runtime, prepare, close } = buildRuntime(configOrExit());
+  const config = configOrExit();
+  const { runtime, prepare, close } = buildRuntime(config);
   prepare().catch((error: unknown) => runtime.log.warn('not prepared; the first request tries again', { error }));
   let requests: Requests | undefined;
   return {
     runtime,
+    turns: new Turns({ ...runtime, slots: config.DRIFTLESS_MAX_RUNS, room: config.DRIFTLESS_MAX_WAITING }),
     requests: () => (requests ??= drainOnTermination(runtime.log, close)),
   };
 }

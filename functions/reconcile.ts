@@ -8,27 +8,34 @@ import type { Instance } from './instance.ts';
 /**
  * The target of the push subscriptions: one message in, one answer to the broker out.
  *
- * 204 acknowledges. 400 is a message that nobody can ever decode, 409 one that must come again later, 503 a store
- * that is away: the subscription's retry policy and its dead letter do the rest.
+ * 204 acknowledges. 400 is a message that nobody can ever decode, 409 one that must come again later, 429 one for which
+ * there is no room here, 503 a store that is away: the subscription's retry policy and its dead letter do the rest.
  */
-export function reconcileWith({ runtime, requests }: Instance): HttpFunction {
+export function reconcileWith({ runtime, turns, requests }: Instance): HttpFunction {
   return async (request, response) => {
+    const hungUp = new AbortController();
+    response.once('close', () => hungUp.abort());
+    const waiting = AbortSignal.any([hungUp.signal, requests().stopping]);
     await requests().serve(response, async (signal) => {
-      const status = await answer({ headers: request.headers, body: request.body }, runtime, signal);
-      response.status(status).end();
+      const delivery = decode({ headers: request.headers, body: request.body }, runtime);
+      const status =
+        delivery === undefined ? 400 : await turns.take(delivery, waiting, () => answer(delivery, runtime, signal));
+      response.status(status ?? 429).end();
     });
   };
 }
 
-async function answer(request: PushRequest, runtime: Runtime, signal: AbortSignal): Promise<number> {
-  let delivery: Delivery;
+function decode(request: PushRequest, { log }: Runtime): Delivery | undefined {
   try {
-    delivery = decodePush(request);
+    return decodePush(request);
   } catch (error) {
     if (!(error instanceof InvalidMessageError)) throw error;
-    runtime.log.error('message cannot be decoded', { error: error.message });
-    return 400;
+    log.error('message cannot be decoded', { error: error.message });
+    return undefined;
   }
+}
+
+async function answer(delivery: Delivery, runtime: Runtime, signal: AbortSignal): Promise<number> {
   try {
     const outcome = await reconcileOnce(delivery, runtime, signal);
     return outcome.ack ? 204 : 409;

@@ -64,8 +64,8 @@ export function buildRuntime(config: FunctionsConfig): BuiltRuntime {
       clusters: new Map([[config.DRIFTLESS_CLUSTER, kubernetes.cluster]]),
       controllers: new Map(controllers.map((controller) => [controller.name, controller])),
       publisher,
-      // As controller-runtime has it: 10 a second, after 100 at once.
-      retries: new Pace(10, 100),
+      // As controller-runtime has it: 10 a second, and those of ten seconds at once.
+      retries: new Pace(10, 10_000),
       clock,
       random,
       log,

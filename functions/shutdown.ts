@@ -6,6 +6,8 @@ import type { Logger } from '../shared/ports/logger.ts';
 export interface Requests {
   /** Serves one request to its last byte, or refuses it with 503. The signal aborts when the instance is to end. */
   serve(response: ServerResponse, handle: (signal: AbortSignal) => Promise<void>): Promise<void>;
+  /** Aborts as soon as the instance is told to end: what has not started should not start here. */
+  readonly stopping: AbortSignal;
 }
 
 /**
@@ -26,8 +28,8 @@ const GRACE_MS = 8_000;
  */
 export function drainOnTermination(log: Logger, close: () => Promise<void>): Requests {
   let running = 0;
-  let terminating = false;
   const abort = new AbortController();
+  const stopping = new AbortController();
   const end = (): void => {
     close().then(
       () => process.exit(0),
@@ -40,7 +42,7 @@ export function drainOnTermination(log: Logger, close: () => Promise<void>): Req
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.removeAllListeners(signal);
     process.once(signal, () => {
-      terminating = true;
+      stopping.abort();
       log.info('terminating', { signal, running });
       if (running === 0) end();
       else {
@@ -53,8 +55,9 @@ export function drainOnTermination(log: Logger, close: () => Promise<void>): Req
     });
   }
   return {
+    stopping: stopping.signal,
     async serve(response, handle) {
-      if (terminating) {
+      if (stopping.signal.aborted) {
         response.writeHead(503).end();
         return;
       }
@@ -64,7 +67,7 @@ export function drainOnTermination(log: Logger, close: () => Promise<void>): Req
         await finished(response).catch(() => undefined); // The caller hung up: nobody is left to serve.
       } finally {
         running -= 1;
-        if (terminating && running === 0) end();
+        if (stopping.signal.aborted && running === 0) end();
       }
     },
   };

@@ -7,6 +7,7 @@ import type { Clock } from '../../shared/ports/clock.ts';
 import type { Logger } from '../../shared/ports/logger.ts';
 import type { Random } from '../../shared/ports/random.ts';
 import { AlarmClock, type AlarmClockStats } from '../../shared/queue/alarm-clock.ts';
+import type { TenantBudgets } from '../../shared/queue/tenant-budgets.ts';
 import { firestoreOf } from '../../shared/roots/backends.ts';
 import type { ForwarderConfig } from './config.ts';
 
@@ -27,6 +28,7 @@ export interface HostOptions {
   readonly logger: Logger;
   /** Rings every object. */
   readonly ringAll: () => void;
+  readonly budgets: TenantBudgets;
 }
 
 /** The alarm clock as the settings say; when it is off, one that does nothing. */

@@ -18,6 +18,10 @@ const Config = z.object({
   DRIFTLESS_ALARM_CLOCK: z.enum(['on', 'off']).default('off'),
   /** The most that the alarm clock rings. */
   DRIFTLESS_ALARMS_PER_SECOND: z.coerce.number().int().min(1).max(10_000).default(500),
+  /** Messages of one tenant (a namespace) that go before the background: those of a second at once, then evenly. */
+  DRIFTLESS_TENANT_PER_SECOND: z.coerce.number().int().min(1).max(10_000).default(20),
+  /** What is over its tenant's budget and goes to the background, of all tenants together. */
+  DRIFTLESS_DEMOTED_PER_SECOND: z.coerce.number().int().min(1).max(10_000).default(100),
 });
 
 export type ForwarderConfig = z.infer<typeof Config>;

@@ -14,6 +14,7 @@ import { SystemClock } from '../../shared/adapters/system/clock.ts';
 import { SystemRandom } from '../../shared/adapters/system/random.ts';
 import { ConfigError } from '../../shared/errors.ts';
 import type { Logger } from '../../shared/ports/logger.ts';
+import { TenantBudgets } from '../../shared/queue/tenant-budgets.ts';
 import { openPublisher } from '../../shared/roots/backends.ts';
 import { Forwarder } from '../../shared/watch/forwarder.ts';
 import { hostAlarmClock } from './alarm-clock.ts';
@@ -59,6 +60,8 @@ async function forward(config: ForwarderConfig, logger: Logger): Promise<void> {
     // Retries of long outages are the forwarder's, where what changes meanwhile can be merged.
     createGuard({ name: 'Pub/Sub', timeoutMs: 10_000, retry: { maxAttempts: 2, maxDelayMs: 500 } }),
   );
+  // One for both: a tenant's alarms and its changes are counted together.
+  const budgets = new TenantBudgets(config.DRIFTLESS_TENANT_PER_SECOND);
   const forwarder = new Forwarder({
     cluster: config.DRIFTLESS_CLUSTER,
     controllers,
@@ -67,8 +70,11 @@ async function forward(config: ForwarderConfig, logger: Logger): Promise<void> {
     clock,
     random,
     logger,
+    budgets,
+    demotedPerSecond: config.DRIFTLESS_DEMOTED_PER_SECOND,
   });
-  const alarms = hostAlarmClock(config, { publisher, clock, random, logger, ringAll: () => forwarder.ringAll() });
+  const ringAll = (): void => forwarder.ringAll();
+  const alarms = hostAlarmClock(config, { publisher, clock, random, logger, budgets, ringAll });
   // Credentials that cannot be read now never will be; without this look the watches would wait for them.
   await Promise.all([kubernetes.prepare(), publisher.prepare?.(), alarms.prepare()]);
   const health = await startHealthServer(config.PORT, () => ({ ...forwarder.stats(), alarms: alarms.stats() }));

@@ -1,5 +1,5 @@
 import { decode } from './codec.ts';
-import type { Doorbell } from './doorbell.ts';
+import type { Doorbell, Topic } from './doorbell.ts';
 import { filledTextField, invalid, isObject, type Json, objectField, optionalField, parseObject } from './fields.ts';
 
 /** An HTTP request as a server hands it over: header names in lower case, the body parsed if its type was known. */
@@ -14,6 +14,8 @@ export interface Delivery {
   readonly messageId: string;
   /** 1 for the first delivery. Pub/Sub counts only for a subscription with a dead letter policy; else it stays 1. */
   readonly deliveryAttempt: number;
+  /** Where it waited: its subscription or its topic ends in `-background`. `changes` where nothing tells. */
+  readonly topic: Topic;
   readonly doorbell: Doorbell;
 }
 
@@ -36,6 +38,7 @@ export function decodePush({ headers, body }: PushRequest): Delivery {
   return {
     messageId: messageIdOf(message, event, headers),
     deliveryAttempt: attemptOf(envelope),
+    topic: topicOf(envelope, event, headers),
     doorbell: decode(textOfBase64(filledTextField(message, 'message.data'))),
   };
 }
@@ -61,6 +64,12 @@ function attemptOf(envelope: Json): number {
   const attempt = optionalField(envelope, 'deliveryAttempt');
   // A diagnosis only: nonsense here is no reason to lose the message.
   return typeof attempt === 'number' && Number.isSafeInteger(attempt) && attempt >= 1 ? attempt : 1;
+}
+
+/** Not in the message itself: who is served first is settled by where it was published, also when it is forwarded. */
+function topicOf(envelope: Json, event: Json, headers: PushRequest['headers']): Topic {
+  const names = [optionalField(envelope, 'subscription'), optionalField(event, 'source'), headers['ce-source']];
+  return names.some((name) => typeof name === 'string' && name.endsWith('-background')) ? 'background' : 'changes';
 }
 
 function textOfBase64(data: string): string {

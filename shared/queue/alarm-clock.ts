@@ -8,6 +8,7 @@ import { AlarmRinger, type AlarmRingerStats } from './alarm-ringer.ts';
 import { AlarmTable, WINDOW_MS } from './alarm-table.ts';
 import { backoffMs } from './backoff.ts';
 import { gapBetween, type StoreGap } from './store-gap.ts';
+import { TenantBudgets } from './tenant-budgets.ts';
 
 export interface AlarmClockOptions {
   readonly source: AlarmSource;
@@ -21,6 +22,8 @@ export interface AlarmClockOptions {
   readonly onGap: (gap: StoreGap) => void;
   /** @default 500 */
   readonly ringsPerSecond?: number;
+  /** @default 20 alarms a second for each tenant */
+  readonly budgets?: TenantBudgets;
   /** Alarms held at once. @default 250 */
   readonly limit?: number;
   /** How long an alarm that was rung may take to be answered, before it is rung again. Milliseconds. @default 30_000 */
@@ -72,12 +75,13 @@ export class AlarmClock {
   #nextWindow: () => void = () => undefined;
 
   constructor(options: AlarmClockOptions) {
-    const { ringsPerSecond = 500, limit = 250, graceMs = 30_000 } = options;
+    const { ringsPerSecond = 500, limit = 250, graceMs = 30_000, budgets = new TenantBudgets() } = options;
     this.#options = options;
     this.#table = new AlarmTable({ limit, graceMs });
     this.#ringer = new AlarmRinger({
       ...options,
       ringsPerSecond,
+      budgets,
       table: this.#table,
       storeNow: () => this.#storeNow(),
       onSpent: () => this.#nextWindow(),

@@ -1,10 +1,11 @@
 import { OperatorError } from '../errors.ts';
-import type { Publisher } from '../ports/broker.ts';
+import type { Publisher, Topic } from '../ports/broker.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { AlarmTable, UpcomingAlarm } from './alarm-table.ts';
 import { Pace } from './pace.ts';
 import { Pause } from './pause.ts';
+import { type TenantBudgets, tenantOf } from './tenant-budgets.ts';
 
 export interface AlarmRingerOptions {
   readonly table: AlarmTable;
@@ -16,6 +17,7 @@ export interface AlarmRingerOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly ringsPerSecond: number;
+  readonly budgets: TenantBudgets;
 }
 
 export interface AlarmRingerStats {
@@ -93,8 +95,34 @@ export class AlarmRinger {
   }
 
   /** Async, so that an alarm that cannot be encoded fails like one that cannot be sent. */
-  async #publish({ key }: UpcomingAlarm): Promise<string> {
-    return await this.#options.publisher.publish('background', { key, news: { kind: 'alarm' }, trigger: 'alarm' });
+  async #publish(alarm: UpcomingAlarm): Promise<string> {
+    const { key } = alarm;
+    return await this.#options.publisher.publish(this.#topicOf(alarm), {
+      key,
+      news: { kind: 'alarm' },
+      trigger: 'alarm',
+    });
+  }
+
+  /** What is owed to a change must not wait behind the background's backlog; what many tenants could fill goes by budget. */
+  #topicOf({ key, reason }: UpcomingAlarm): Topic {
+    switch (reason) {
+      case 'lease':
+      case 'handover':
+        // Its holder ended in the middle of the work. There are never more of them than runs that ended so.
+        return 'changes';
+      case 'requeue':
+        return 'background';
+      case 'backoff':
+      case 'rerun':
+      case 'throttled':
+      case 'redrive': {
+        const { budgets, clock } = this.#options;
+        if (budgets.take(tenantOf(key), clock.monotonic()) === 'within') return 'changes';
+        budgets.demote(tenantOf(key));
+        return 'background';
+      }
+    }
   }
 
   #delivered(alarm: UpcomingAlarm, messageId: string): void {

@@ -1,5 +1,5 @@
 import { Agenda } from '../watch/agenda.ts';
-import type { ItemKey } from './work-item.ts';
+import type { Alarm, ItemKey } from './work-item.ts';
 
 /** Where an alarm stands in the store's order: by time, and by id within one time. */
 export interface AlarmPosition {
@@ -11,6 +11,7 @@ export interface AlarmPosition {
 
 export interface UpcomingAlarm extends AlarmPosition {
   readonly key: ItemKey;
+  readonly reason: Alarm['reason'];
 }
 
 /** A part of the alarms: few enough to be held in memory, near enough to be worth it. */

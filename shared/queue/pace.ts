@@ -1,14 +1,14 @@
-/** Keeps to a rate: in any span at most so many as the rate allows, and a burst. */
+/** Keeps to a rate: in any span at most so many as the rate allows, and those of the burst. */
 export class Pace {
   readonly #everyMs: number;
   readonly #burstMs: number;
   /** When the next one would be due if all had come evenly. */
   #at = Number.NEGATIVE_INFINITY;
 
-  /** @param burst so many at once after a pause. @default those of a tenth of a second */
-  constructor(perSecond: number, burst: number = perSecond / 10) {
+  /** @param burstMs how much may be made up for at once after a pause, milliseconds */
+  constructor(perSecond: number, burstMs = 100) {
     this.#everyMs = 1_000 / perSecond;
-    this.#burstMs = burst * this.#everyMs;
+    this.#burstMs = burstMs;
   }
 
   /** When the next one may go. */
@@ -31,5 +31,10 @@ export class Pace {
   /** Lets nothing go for `ms`. */
   rest(ms: number, nowMs: number): void {
     this.#at = Math.max(this.#at, nowMs + ms);
+  }
+
+  /** Whether it has made up for everything: from now on it does what a new one does. */
+  isRested(nowMs: number): boolean {
+    return this.#at <= nowMs - this.#burstMs;
   }
 }

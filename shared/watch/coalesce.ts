@@ -1,7 +1,10 @@
 import { isNotNewer } from '../kube/version.ts';
 import type { Heard, News, Topic } from '../message/doorbell.ts';
+import { Pace } from '../queue/pace.ts';
+import { TenantBudgets, tenantOf } from '../queue/tenant-budgets.ts';
 import { formatItemKey } from '../queue/work-item.ts';
 import { Agenda } from './agenda.ts';
+import { Excess } from './excess.ts';
 import { newsOf, type Ring } from './mapping.ts';
 
 /** A ring that is being sent; hand it back to `delivered` or `failed`. */
@@ -13,23 +16,48 @@ export interface Parcel {
   readonly failures: number;
 }
 
+export interface CoalescerOptions {
+  /** What follows the first ring of an object within this time is merged. Milliseconds. @default 25 */
+  readonly windowMs?: number;
+  /** @default 20 rings a second for each tenant */
+  readonly budgets?: TenantBudgets;
+  /** How many rings over their budget go to the background each second, of all tenants together. @default 100 */
+  readonly demotedPerSecond?: number;
+}
+
 /** The default window: long enough for the burst of one `kubectl apply`, too short to be felt. */
 const WINDOW_MS = 25;
+const DEMOTED_PER_SECOND = 100;
+
+/** An object that rings on after so many rings without a rest gets windows that double … */
+const PATIENCE = 8;
+/** … up to the pace that its bucket of runs allows in the long run. Milliseconds. */
+const LONGEST_WINDOW_MS = 1_000;
 
 /**
  * Bounds what is sent: the first ring of a quiet object goes at once, what follows within the window is merged and
- * goes when the window closes. Rules and bookkeeping only; the caller sends, and says what time it is (monotonic).
+ * goes when the window closes. An object that never rests gets longer windows, up to a second. Rules and bookkeeping
+ * only; the caller sends, and says what time it is (monotonic).
  *
  * Guarantees: of one object at most one ring is under way, and at most one waits, however fast it changes and however
  * long the broker is away. So memory is bounded by the number of objects. What was offered is merged, never dropped.
+ *
+ * A change within its tenant's budget goes to `changes`. One above it waits here, where newer ones still join it: for
+ * the next turn of its tenant in `changes`, or, if that comes first, in the background, where tenants take turns. Sent
+ * at once it would stand in the broker's queue, before what others send later.
  */
 export class Coalescer {
   readonly #windowMs: number;
   readonly #slots = new Map<string, Slot>();
   readonly #agendas: Readonly<Record<Topic, Agenda<Turn>>> = { changes: new Agenda(), background: new Agenda() };
+  readonly #budgets: TenantBudgets;
+  readonly #excess = new Excess<Turn>();
+  readonly #demotions: Pace;
 
-  constructor(windowMs: number = WINDOW_MS) {
-    this.#windowMs = windowMs;
+  constructor({ windowMs, budgets, demotedPerSecond }: CoalescerOptions = {}) {
+    this.#windowMs = windowMs ?? WINDOW_MS;
+    this.#budgets = budgets ?? new TenantBudgets();
+    this.#demotions = new Pace(demotedPerSecond ?? DEMOTED_PER_SECOND);
   }
 
   /** Objects that wait, are under way, or rest in their window. */
@@ -37,19 +65,32 @@ export class Coalescer {
     return this.#slots.size;
   }
 
+  /** Objects that wait because their tenant is over its budget. */
+  get heldBack(): number {
+    return this.#excess.size;
+  }
+
   offer(ring: Ring, nowMs: number): void {
     const id = formatItemKey(ring.doorbell.key);
     const slot = this.#slots.get(id);
     if (slot === undefined) {
-      const fresh: Slot = { waiting: ring, sinceMs: nowMs, sending: false, dueAt: nowMs, failures: 0, turn: undefined };
+      const fresh: Slot = {
+        waiting: ring,
+        sinceMs: nowMs,
+        sending: false,
+        dueAt: nowMs,
+        failures: 0,
+        rings: 0,
+        turn: undefined,
+      };
       this.#slots.set(id, fresh);
-      this.#plan(id, fresh);
+      this.#plan(id, fresh, tenantOf(ring.doorbell.key));
       return;
     }
     const { waiting } = slot;
     if (waiting === undefined) slot.sinceMs = nowMs;
     slot.waiting = waiting === undefined ? ring : merge(waiting, ring);
-    if (!slot.sending && slot.waiting.topic !== waiting?.topic) this.#plan(id, slot);
+    if (!slot.sending && slot.waiting.topic !== waiting?.topic) this.#plan(id, slot, tenantOf(ring.doorbell.key));
   }
 
   /** The next ring of the topic that is due; undefined when there is none. */
@@ -57,22 +98,22 @@ export class Coalescer {
     for (let turn = this.#agendas[topic].take(nowMs); turn !== undefined; turn = this.#agendas[topic].take(nowMs)) {
       const slot = this.#slots.get(turn.id);
       if (slot?.turn !== turn) continue; // It was planned anew since.
-      const { waiting: ring, sinceMs, failures } = slot;
-      if (ring === undefined) {
+      const { waiting } = slot;
+      if (waiting === undefined) {
         this.#slots.delete(turn.id); // A window closed in which nothing came.
         continue;
       }
-      slot.waiting = undefined;
-      slot.sending = true;
-      slot.dueAt = nowMs + this.#windowMs;
-      return { ring, sinceMs, failures };
+      if (topic === 'background' || this.#isWithin(turn.tenant, nowMs)) return this.#parcel(slot, waiting, nowMs);
+      this.#excess.add(turn.tenant, turn);
     }
-    return undefined;
+    return this.#takeExcess(topic, nowMs);
   }
 
   /** When `take` may have something for the topic. */
   nextAt(topic: Topic): number | undefined {
-    return this.#agendas[topic].nextAt;
+    const { nextAt } = this.#agendas[topic];
+    if (this.#excess.size === 0) return nextAt;
+    return Math.min(nextAt ?? Number.POSITIVE_INFINITY, this.#excessAt(topic));
   }
 
   /** The broker has the ring. */
@@ -82,7 +123,7 @@ export class Coalescer {
     if (slot === undefined) return;
     slot.sending = false;
     slot.failures = 0;
-    this.#plan(id, slot);
+    this.#plan(id, slot, tenantOf(ring.doorbell.key));
   }
 
   /** The broker has not got the ring: it waits until `retryAtMs`, together with what came meanwhile. */
@@ -95,12 +136,45 @@ export class Coalescer {
     slot.sending = false;
     slot.failures = failures + 1;
     slot.dueAt = retryAtMs;
-    this.#plan(id, slot);
+    this.#plan(id, slot, tenantOf(ring.doorbell.key));
   }
 
-  #plan(id: string, slot: Slot): void {
-    slot.turn = { id };
+  #plan(id: string, slot: Slot, tenant: string): void {
+    slot.turn = { id, tenant };
     this.#agendas[slot.waiting?.topic ?? 'background'].add(slot.dueAt, slot.turn);
+  }
+
+  /** Nobody overtakes what waits of its own tenant. */
+  #isWithin(tenant: string, nowMs: number): boolean {
+    return !this.#excess.has(tenant) && this.#budgets.take(tenant, nowMs) === 'within';
+  }
+
+  #takeExcess(topic: Topic, nowMs: number): Parcel | undefined {
+    if (topic === 'background' && this.#demotions.nextAt > nowMs) return undefined;
+    const may = (tenant: string) => topic === 'background' || this.#budgets.nextAt(tenant) <= nowMs;
+    const turn = this.#excess.take(may);
+    const slot = turn && this.#slots.get(turn.id);
+    if (slot?.waiting === undefined || turn === undefined) return undefined;
+    if (topic === 'changes') {
+      this.#budgets.take(turn.tenant, nowMs);
+    } else {
+      this.#demotions.spend(nowMs);
+      this.#budgets.demote(turn.tenant);
+    }
+    return this.#parcel(slot, { ...slot.waiting, topic }, nowMs);
+  }
+
+  #excessAt(topic: Topic): number {
+    if (topic === 'background') return this.#demotions.nextAt;
+    return Math.min(...this.#excess.tenants.map((tenant) => this.#budgets.nextAt(tenant)));
+  }
+
+  #parcel(slot: Slot, ring: Ring, nowMs: number): Parcel {
+    slot.waiting = undefined;
+    slot.sending = true;
+    slot.rings += 1;
+    slot.dueAt = nowMs + Math.min(LONGEST_WINDOW_MS, this.#windowMs * 2 ** Math.max(0, slot.rings - PATIENCE));
+    return { ring, sinceMs: slot.sinceMs, failures: slot.failures };
   }
 }
 
@@ -135,12 +209,15 @@ interface Slot {
   /** When the window closes, or the retry is due. */
   dueAt: number;
   failures: number;
+  /** How many were sent without a window in which nothing came. */
+  rings: number;
   /** The entry of an agenda that stands for this slot; all others are outdated. */
   turn: Turn | undefined;
 }
 
 interface Turn {
   readonly id: string;
+  readonly tenant: string;
 }
 
 function mergeNews(earlier: News, later: News): News {

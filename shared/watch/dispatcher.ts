@@ -4,17 +4,16 @@ import type { Clock } from '../ports/clock.ts';
 import type { LogFields, Logger } from '../ports/logger.ts';
 import type { Random } from '../ports/random.ts';
 import { Pause } from '../queue/pause.ts';
-import { Coalescer, type Parcel } from './coalesce.ts';
+import { TenantBudgets } from '../queue/tenant-budgets.ts';
+import { Coalescer, type CoalescerOptions, type Parcel } from './coalesce.ts';
 import type { Ring } from './mapping.ts';
 import { backoffMs } from './reflector-state.ts';
 
-export interface DispatcherOptions {
+export interface DispatcherOptions extends CoalescerOptions {
   readonly publisher: Publisher;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** What follows the first ring of an object within this time is merged. Milliseconds. @default 25 */
-  readonly windowMs?: number;
   /** Publishes under way at once, for each topic, so that neither can hold up the other. @default 100, a full batch */
   readonly maxInFlight?: number;
 }
@@ -25,6 +24,10 @@ export interface DispatcherStats {
   /** Objects that wait, are under way, or rest in their window. */
   readonly objects: number;
   readonly inFlight: number;
+  /** Objects that wait because their tenant is over its budget. */
+  readonly heldBack: number;
+  /** Tenants that are over their budget, and what went to the background for that since the start. */
+  readonly tenants: TenantBudgets['stats'];
 }
 
 /** How long the last rings may take when the process ends. */
@@ -43,6 +46,7 @@ const TOPICS = ['changes', 'background'] as const satisfies readonly Topic[];
 export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #pause: Pause;
+  readonly #budgets: TenantBudgets;
   readonly #coalescer: Coalescer;
   readonly #maxInFlight: number;
   readonly #published: Record<Topic, number> = { changes: 0, background: 0 };
@@ -53,7 +57,8 @@ export class Dispatcher {
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
-    this.#coalescer = new Coalescer(options.windowMs);
+    this.#budgets = options.budgets ?? new TenantBudgets();
+    this.#coalescer = new Coalescer({ ...options, budgets: this.#budgets });
     this.#pause = new Pause(options.clock);
     this.#maxInFlight = options.maxInFlight ?? 100;
   }
@@ -72,6 +77,7 @@ export class Dispatcher {
     while (!signal.aborted) {
       const now = clock.monotonic();
       this.#start(now);
+      this.#tell(now);
       await this.#pause.wait(this.#nextAt() - now);
     }
     await this.#flush();
@@ -83,6 +89,8 @@ export class Dispatcher {
       failures: this.#failures,
       objects: this.#coalescer.size,
       inFlight: this.#inFlight.changes + this.#inFlight.background,
+      heldBack: this.#coalescer.heldBack,
+      tenants: this.#budgets.stats,
     };
   }
 
@@ -112,6 +120,15 @@ export class Dispatcher {
           (error: unknown) => this.#failed(parcel, error),
         );
       }
+    }
+  }
+
+  /** Once for a tenant, not for each of its messages. */
+  #tell(now: number): void {
+    const { logger } = this.#options;
+    for (const news of this.#budgets.news(now)) {
+      if (news.kind === 'over-budget') logger.warn('tenant is over its budget', { tenant: news.tenant });
+      else logger.info('tenant is within its budget again', { tenant: news.tenant, demoted: news.demoted });
     }
   }
 

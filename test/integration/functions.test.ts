@@ -5,6 +5,7 @@ import { http } from '@google-cloud/functions-framework';
 import { getTestServer } from '@google-cloud/functions-framework/testing';
 import { reconcileWith } from '../../functions/reconcile.ts';
 import { sweepWith } from '../../functions/sweep.ts';
+import { Turns } from '../../functions/turns.ts';
 import { encode } from '../../shared/message/codec.ts';
 import type { Doorbell } from '../../shared/message/doorbell.ts';
 import { memoryWorld } from '../support/memory-runtime.ts';
@@ -13,8 +14,10 @@ import { Widget, widgetController } from '../support/objects.ts';
 const world = memoryWorld(widgetController());
 const instance = {
   runtime: world.runtime,
+  turns: new Turns({ ...world.runtime, slots: 1, room: 0 }),
   requests: () => ({
     serve: (_response: unknown, handle: (s: AbortSignal) => Promise<void>) => handle(new AbortController().signal),
+    stopping: new AbortController().signal,
   }),
 };
 http('reconcile', reconcileWith(instance));
@@ -103,6 +106,16 @@ describe('the functions under functions-framework', () => {
     assert.equal((await post('reconcile', push('m5'))).status, 204);
     world.clock.advance(7_000);
     assert.equal((await post('reconcile', push('m4', doorbell, 3))).status, 204);
+  });
+
+  it('R24: answers 429 when there is no room, so that the message comes again later', async () => {
+    const { promise: working, resolve: end } = Promise.withResolvers<void>();
+    const delivery = { messageId: 'm', deliveryAttempt: 1, topic: 'changes', doorbell } as const;
+    const busy = instance.turns.take(delivery, new AbortController().signal, () => working);
+    assert.equal((await post('reconcile', push('m8'))).status, 429);
+    end();
+    await busy;
+    assert.equal((await post('reconcile', push('m8'))).status, 204);
   });
 
   it('answers 503 for a controller that this fleet does not have, so that the message is kept', async () => {

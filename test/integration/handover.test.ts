@@ -28,7 +28,7 @@ async function interrupted() {
   };
   const first = memoryWorld(widgetController(), { cluster, store, clock });
   const doorbell = { key: first.key, news: { kind: 'unknown' }, trigger: 'test' } as const;
-  const delivery = { messageId: 'm1', deliveryAttempt: 1, doorbell };
+  const delivery = { messageId: 'm1', deliveryAttempt: 1, topic: 'changes', doorbell } as const;
   await assert.rejects(reconcileOnce(delivery, first.runtime, ending.signal), /the instance is terminating/);
   cluster.intercept = async () => undefined;
   const stored = async () => (await store.read(first.key, signal)).item;

@@ -47,7 +47,12 @@ export class Instance {
   /** @returns whether the message may be forgotten; never, if the instance dies before it is answered */
   async take(message: Message): Promise<boolean> {
     this.messages.add(message);
-    const delivery = { messageId: message.id, deliveryAttempt: 1, doorbell: message.doorbell };
+    const delivery = {
+      messageId: message.id,
+      deliveryAttempt: 1,
+      topic: 'changes',
+      doorbell: message.doorbell,
+    } as const;
     // One of its own: listeners on a shared signal would outlive the delivery.
     const ending = new AbortController();
     this.#deliveries.add(ending);
@@ -88,7 +93,7 @@ export function runtimeOf(holderIdentity: string, clock: Clock, around: Surround
     clusters: new Map([['local', cluster]]),
     controllers: new Map([[controller.name, controller]]),
     publisher,
-    retries: new Pace(10, 100),
+    retries: new Pace(10, 10_000),
     clock,
     random,
     log: new LogBook(),

@@ -66,7 +66,7 @@ export function memoryWorld(
     clusters: new Map([['local', cluster]]),
     controllers: new Map([[controller.name, controller]]),
     publisher: bell,
-    retries: new Pace(10, 100),
+    retries: new Pace(10, 10_000),
     clock,
     random,
     log,
@@ -83,7 +83,12 @@ export function memoryWorld(
     key,
     ring: (doorbell = {}, messageId = `message-${++ids}`) =>
       reconcileOnce(
-        { messageId, deliveryAttempt: 1, doorbell: { key, news: { kind: 'unknown' }, trigger: 'test', ...doorbell } },
+        {
+          messageId,
+          deliveryAttempt: 1,
+          topic: 'changes',
+          doorbell: { key, news: { kind: 'unknown' }, trigger: 'test', ...doorbell },
+        },
         runtime,
         new AbortController().signal,
       ),

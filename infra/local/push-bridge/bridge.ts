@@ -1,7 +1,7 @@
 import type { Queue } from '../../../shared/ports/broker.ts';
 import type { Clock } from '../../../shared/ports/clock.ts';
 import type { Logger } from '../../../shared/ports/logger.ts';
-import { type DeliveryPolicy, nextStep, type PushResult } from './delivery.ts';
+import { type DeliveryPolicy, isTurnedAway, nextStep, type PushResult } from './delivery.ts';
 import type { Instances } from './instances.ts';
 import { pause } from './pause.ts';
 import type { Pusher } from './push.ts';
@@ -77,9 +77,11 @@ async function deliver(
   message: HeldMessage,
   signals: Signals,
 ): Promise<Settlement> {
+  let failed = 0;
   for (let attempt = 1; ; attempt += 1) {
     const result = await slots.run(() => pushOnce(bridge, route, message, attempt, signals));
-    const next = nextStep(route, attempt, result);
+    if (!isTurnedAway(result)) failed += 1;
+    const next = nextStep(route, { all: attempt, failed }, result);
     if (next.kind === 'ack') return 'ack';
     // Whatever failed while the bridge stops says nothing about the message.
     if (signals.stopping.aborted) return 'nack';

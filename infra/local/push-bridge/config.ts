@@ -39,8 +39,11 @@ const Settings = z
     DRIFTLESS_SWEEP_URL: url.optional(),
     DRIFTLESS_SWEEP_EVERY_MS: count(10, 3_600_000).default(1_000),
 
-    /** For each instance. */
-    DRIFTLESS_CHANGES_CONCURRENCY: count(1, 1_000).default(16),
+    /**
+     * For each instance. More than a function lets wait of one tenant, as in production: what stays here is first come,
+     * first served.
+     */
+    DRIFTLESS_CHANGES_CONCURRENCY: count(1, 1_000).default(200),
     DRIFTLESS_BACKGROUND_CONCURRENCY: count(1, 1_000).default(4),
     /** Production allows 10 to 600 s for the deadline, 0 to 600 s for the backoff, and 5 to 100 attempts. */
     DRIFTLESS_ACK_DEADLINE_SECONDS: count(1, 600).default(60),

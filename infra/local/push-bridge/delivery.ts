@@ -17,15 +17,31 @@ export type NextStep =
   | { readonly kind: 'retry'; readonly delayMs: number }
   | { readonly kind: 'dead-letter' };
 
+/** How often a message was delivered so far, this time included. */
+export interface Attempts {
+  /** What the pause depends on. */
+  readonly all: number;
+  /** What the dead letter depends on. */
+  readonly failed: number;
+}
+
 /**
- * What follows on the `attempt`th delivery (counted from 1).
+ * What follows on a delivery.
  *
  * @see https://cloud.google.com/pubsub/docs/handling-failures
  */
-export function nextStep(policy: DeliveryPolicy, attempt: number, result: PushResult): NextStep {
+export function nextStep(policy: DeliveryPolicy, { all, failed }: Attempts, result: PushResult): NextStep {
   if (isAccepted(result)) return { kind: 'ack' };
-  if (policy.maxDeliveryAttempts !== undefined && attempt >= policy.maxDeliveryAttempts) return { kind: 'dead-letter' };
-  return { kind: 'retry', delayMs: backoffMs(policy, attempt) };
+  if (policy.maxDeliveryAttempts !== undefined && failed >= policy.maxDeliveryAttempts) return { kind: 'dead-letter' };
+  return { kind: 'retry', delayMs: backoffMs(policy, all) };
+}
+
+/**
+ * Whether the function had no room, which says nothing about the message. Production counts it like any refusal; with
+ * backoffs of up to ten minutes the dead letter is hours away there. Here it would be two minutes of full load away.
+ */
+export function isTurnedAway(result: PushResult): boolean {
+  return result.kind === 'answered' && result.status === 429;
 }
 
 /** The pause after `failures` refusals in a row. */

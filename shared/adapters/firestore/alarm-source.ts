@@ -2,7 +2,7 @@ import type { Query, QueryDocumentSnapshot, QuerySnapshot, Timestamp } from '@go
 import { messageOf, OperatorError, TransientError } from '../../errors.ts';
 import type { AlarmSource, AlarmView, StoreState } from '../../ports/alarm-source.ts';
 import type { AlarmWindow, UpcomingAlarm } from '../../queue/alarm-table.ts';
-import type { ItemKey } from '../../queue/work-item.ts';
+import type { Alarm, ItemKey } from '../../queue/work-item.ts';
 import { type Client, Connection, type ConnectionOptions, unlessLost } from './connection.ts';
 import { itemsOf, MARKER, markerOf, msOf, NO_ALARM, revisionOf, SHARDS } from './document.ts';
 import { listen, poll } from './follow-query.ts';
@@ -91,7 +91,7 @@ class FirestoreAlarmSource implements AlarmSource {
         return yield* listen(within(items.where('shard', 'in', SHARDS), window), signal);
       case 'poll': {
         // The emulator needs no index, and would go through all items once for each shard.
-        const query = within(items, window).select('key', 'wakeAt');
+        const query = within(items, window).select('key', 'wakeAt', 'alarm');
         return yield* poll(() => this.#call(() => query.get(), signal), signal);
       }
     }
@@ -121,7 +121,13 @@ function within(items: Query, { after, untilMs, limit }: AlarmWindow): Query {
 }
 
 function alarmOf(document: QueryDocumentSnapshot): UpcomingAlarm {
-  // Sound: `toDocument` wrote both fields, and the filter leaves out items without an alarm.
-  const { key, wakeAt } = document.data() as { readonly key: ItemKey; readonly wakeAt: Timestamp };
-  return { id: document.id, key, wakeAt: msOf(wakeAt) };
+  // Sound: `toDocument` wrote these fields, and the filter leaves out items without an alarm.
+  const { key, wakeAt, alarm } = document.data() as AlarmFields;
+  return { id: document.id, key, wakeAt: msOf(wakeAt), reason: alarm.reason };
+}
+
+interface AlarmFields {
+  readonly key: ItemKey;
+  readonly wakeAt: Timestamp;
+  readonly alarm: Alarm;
 }

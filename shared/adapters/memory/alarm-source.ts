@@ -57,7 +57,7 @@ function viewOf(
   const { after, untilMs, limit } = window;
   const alarms = items
     .flatMap(({ key, alarm }): readonly UpcomingAlarm[] =>
-      alarm === null || key.cluster !== cluster ? [] : [{ id: formatItemKey(key), key, wakeAt: alarm.wakeAt }],
+      alarm === null || key.cluster !== cluster ? [] : [{ id: formatItemKey(key), key, ...alarm }],
     )
     .filter((alarm) => alarm.wakeAt <= untilMs && (after === undefined || order(after, alarm) < 0))
     .sort(order)

@@ -2,6 +2,7 @@ import type { Area } from '../claim.ts';
 import { SharedStack } from '../shared-stack.ts';
 import { processChaosClaim } from './chaos.ts';
 import { costClaims } from './cost.ts';
+import { fairnessClaim } from './fairness.ts';
 import { handoverClaim } from './handover.ts';
 import { simulationClaims } from './simulation.ts';
 
@@ -9,7 +10,13 @@ import { simulationClaims } from './simulation.ts';
 export function queue(): Area {
   const shared = new SharedStack();
   return {
-    claims: [...simulationClaims(), ...costClaims(), handoverClaim(shared), processChaosClaim({ strict: false })],
+    claims: [
+      ...simulationClaims(),
+      ...costClaims(),
+      handoverClaim(shared),
+      fairnessClaim(shared),
+      processChaosClaim({ strict: false }),
+    ],
     close: () => shared.close(),
   };
 }

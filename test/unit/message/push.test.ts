@@ -110,7 +110,24 @@ describe('a push', () => {
     ['that counts nothing', { headers: json, body: { ...envelope, deliveryAttempt: 0 } }, 1],
   ] as const) {
     it(`R22: ${shape} is understood`, () => {
-      assert.deepEqual(decodePush(request), { messageId: '2070443601311540', deliveryAttempt, doorbell });
+      assert.deepEqual(decodePush(request), {
+        messageId: '2070443601311540',
+        deliveryAttempt,
+        topic: 'changes',
+        doorbell,
+      });
+    });
+  }
+
+  const background = 'projects/demo-p/subscriptions/driftless-background';
+  const source = '//pubsub.googleapis.com/projects/demo-p/topics/driftless-background';
+  for (const [where, request] of [
+    ["in Pub/Sub's own form", { headers: json, body: { ...envelope, subscription: background } }],
+    ['in a structured CloudEvent', { headers: json, body: { ...cloudEvent, source, data: { message } } }],
+    ['in the headers of a CloudEvent', { headers: { ...json, 'ce-source': source }, body: { message } }],
+  ] as const) {
+    it(`R24: the background is told by the name of subscription or topic, ${where}`, () => {
+      assert.equal(decodePush(request).topic, 'background');
     });
   }
 

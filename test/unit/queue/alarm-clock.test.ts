@@ -11,6 +11,8 @@ import type { Revision } from '../../../shared/ports/work-store.ts';
 import { AlarmClock, type AlarmClockOptions } from '../../../shared/queue/alarm-clock.ts';
 import type { AlarmWindow } from '../../../shared/queue/alarm-table.ts';
 import type { StoreGap } from '../../../shared/queue/store-gap.ts';
+import { TenantBudgets } from '../../../shared/queue/tenant-budgets.ts';
+import type { Alarm, ItemKey } from '../../../shared/queue/work-item.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { LogBook } from '../../support/memory-runtime.ts';
 import { itemKey, workItem } from '../../support/work-items.ts';
@@ -95,9 +97,11 @@ function start(test: TestContext, options: Partial<AlarmClockOptions> = {}) {
     stopping,
     ended: async () => await running,
     /** Sets the alarm of an item, `atMs` after the start; null answers it. */
-    async set(name: string, atMs: number | null): Promise<void> {
-      const alarm = atMs === null ? null : ({ wakeAt: zero + atMs, reason: 'requeue' } as const);
-      const swap = await store.write(workItem({ key: itemKey({ name }), alarm }), revisions.get(name), signal);
+    async set(name: string, atMs: number | null, more: Partial<Alarm & ItemKey> = {}): Promise<void> {
+      const { reason = 'requeue', namespace = 'default' } = more;
+      const alarm = atMs === null ? null : { wakeAt: zero + atMs, reason };
+      const item = workItem({ key: itemKey({ name, namespace }), alarm });
+      const swap = await store.write(item, revisions.get(name), signal);
       assert(swap.kind === 'stored');
       revisions.set(name, swap.revision);
     },
@@ -128,6 +132,30 @@ describe('alarm clock', () => {
       },
     ]);
     assert.equal(alarms.stats().lateMs, 0);
+  });
+
+  it('R24: what is owed to a change goes before the background, the lease of a dead holder first of all', async (test) => {
+    const { set, pass, broker } = start(test);
+    for (const reason of ['lease', 'backoff', 'rerun', 'throttled', 'redrive', 'requeue'] as const) {
+      await set(reason, 100, { reason });
+    }
+    await pass(100);
+    const of = (topic: Topic) => broker.rung.flatMap((ring) => (ring.topic === topic ? [ring.name] : [])).sort();
+    assert.deepEqual(of('changes'), ['backoff', 'lease', 'redrive', 'rerun', 'throttled']);
+    assert.deepEqual(of('background'), ['requeue']);
+  });
+
+  it('R24: the retries of a tenant over its budget go to the background, and not one of another tenant', async (test) => {
+    const { set, pass, broker } = start(test, { budgets: new TenantBudgets(5) });
+    for (let n = 0; n < 40; n += 1) await set(`noisy-${n}`, 100, { reason: 'backoff', namespace: 'noisy' });
+    await set('died', 101, { reason: 'lease', namespace: 'noisy' });
+    await set('quiet', 101, { reason: 'backoff', namespace: 'quiet' });
+    await pass(100);
+    await pass(100);
+    const changes = broker.rung.filter(({ topic }) => topic === 'changes').map(({ name }) => name);
+    assert.deepEqual(changes.slice(-2), ['died', 'quiet']);
+    assert.equal(changes.length, 8);
+    assert.equal(broker.rung.length, 42);
   });
 
   it('rings an alarm at once that is set while it sleeps, and one that is moved closer', async (test) => {

@@ -3,7 +3,12 @@ import { describe, it } from 'node:test';
 import { AlarmTable, type UpcomingAlarm } from '../../../shared/queue/alarm-table.ts';
 import { itemKey } from '../../support/work-items.ts';
 
-const alarm = (id: string, wakeAt: number): UpcomingAlarm => ({ id, wakeAt, key: itemKey({ name: id }) });
+const alarm = (id: string, wakeAt: number): UpcomingAlarm => ({
+  id,
+  wakeAt,
+  key: itemKey({ name: id }),
+  reason: 'requeue',
+});
 
 /** A table whose first window has been opened at time 0. */
 function newTable(limit = 3): AlarmTable {

@@ -33,12 +33,21 @@ describe('pace', () => {
   });
 
   it('R2: gives each its turn: a hundred at once, then ten a second', () => {
-    const pace = new Pace(10, 100);
+    const pace = new Pace(10, 10_000);
     const turns = Array.from({ length: 130 }, () => pace.reserve(0));
     assert.deepEqual(turns.slice(0, 101), Array(101).fill(0));
     assert.deepEqual(
       turns.slice(101).map((ms) => Math.round(ms)),
       Array.from({ length: 29 }, (_, n) => (n + 1) * 100),
     );
+  });
+
+  it('makes up for as much as it is told, and says when it has made up for all', () => {
+    const pace = new Pace(50, 1_000);
+    assert.equal(pace.isRested(0), true);
+    assert.equal(countOf(pace, 0, 0, 1), 51);
+    assert.equal(pace.isRested(1_019), false);
+    assert.equal(pace.isRested(1_020), true);
+    assert.equal(countOf(pace, 1_020, 1_020, 1), 51);
   });
 });

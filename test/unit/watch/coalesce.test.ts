@@ -2,20 +2,25 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { News, Topic } from '../../../shared/message/doorbell.ts';
+import { TenantBudgets } from '../../../shared/queue/tenant-budgets.ts';
 import { Agenda } from '../../../shared/watch/agenda.ts';
 import { Coalescer, merge, type Parcel } from '../../../shared/watch/coalesce.ts';
 import type { Ring } from '../../../shared/watch/mapping.ts';
 
 interface Options {
   readonly name?: string;
+  readonly namespace?: string;
   readonly topic?: Topic;
   readonly uid?: string;
   readonly generation?: number;
   readonly trigger?: string;
 }
 
-function ring(news: News, { name = 'w', topic = 'changes', trigger = 'MODIFIED', ...known }: Options = {}): Ring {
-  const key = { cluster: 'local', controller: 'widget', group: 'g', kind: 'Widget', namespace: 'default', name };
+function ring(
+  news: News,
+  { name = 'w', namespace = 'default', topic = 'changes', trigger = 'MODIFIED', ...known }: Options = {},
+): Ring {
+  const key = { cluster: 'local', controller: 'widget', group: 'g', kind: 'Widget', namespace, name };
   return { topic, doorbell: { key, news, trigger, ...known } };
 }
 
@@ -41,7 +46,7 @@ function take(coalescer: Coalescer, topic: Topic, nowMs: number): Parcel {
 
 describe('coalescing', () => {
   it('the first ring of a quiet object goes at once, what follows goes together when the window closes', () => {
-    const coalescer = new Coalescer(25);
+    const coalescer = new Coalescer({ windowMs: 25 });
     coalescer.offer(ring(versions('w@1')), 1_000);
     const first = take(coalescer, 'changes', 1_000);
     assert.deepEqual(first.ring.doorbell.news, versions('w@1'));
@@ -62,8 +67,35 @@ describe('coalescing', () => {
     assert.deepEqual(take(coalescer, 'changes', 0).ring.doorbell.news, versions('w@2'));
   });
 
+  it('I5: an object that changes 100 times a second rings once a second in the end, and quickly again after a rest', () => {
+    const coalescer = new Coalescer();
+    const rung: number[] = [];
+    const flap = (fromMs: number, toMs: number) => {
+      for (let now = fromMs; now < toMs; now += 1) {
+        if (now % 10 === 0) coalescer.offer(ring(versions(`w@${now}`)), now);
+        for (const topic of ['changes', 'background'] as const) {
+          const parcel = coalescer.take(topic, now);
+          if (parcel === undefined) continue;
+          rung.push(now - fromMs);
+          coalescer.delivered(parcel);
+        }
+      }
+    };
+    flap(0, 6_000);
+    assert.deepEqual(
+      rung,
+      [0, 25, 50, 75, 100, 125, 150, 175, 200, 250, 350, 550, 950, 1_750, 2_750, 3_750, 4_750, 5_750],
+    );
+    coalescer.delivered(take(coalescer, 'changes', 60_000));
+    assert.equal(coalescer.take('background', 61_000), undefined);
+    assert.equal(coalescer.size, 0);
+    rung.length = 0;
+    flap(70_000, 70_100);
+    assert.deepEqual(rung, [0, 25, 50, 75]);
+  });
+
   it('an object that stays quiet is forgotten', () => {
-    const coalescer = new Coalescer(25);
+    const coalescer = new Coalescer({ windowMs: 25 });
     coalescer.offer(ring(versions('w@1')), 0);
     coalescer.delivered(take(coalescer, 'changes', 0));
     assert.equal(coalescer.size, 1);
@@ -72,7 +104,7 @@ describe('coalescing', () => {
   });
 
   it('P60: what the broker did not take waits for its retry, together with what came meanwhile', () => {
-    const coalescer = new Coalescer(25);
+    const coalescer = new Coalescer({ windowMs: 25 });
     coalescer.offer(ring(versions('w@1', 'd@5')), 0);
     coalescer.failed(take(coalescer, 'changes', 0), 1_000);
     coalescer.offer(ring(versions('w@2')), 500);
@@ -90,7 +122,7 @@ describe('coalescing', () => {
   });
 
   it('of one object at most one ring is under way', () => {
-    const coalescer = new Coalescer(25);
+    const coalescer = new Coalescer({ windowMs: 25 });
     coalescer.offer(ring(versions('w@1')), 0);
     const first = take(coalescer, 'changes', 0);
     coalescer.offer(ring(versions('w@2')), 5);
@@ -170,6 +202,70 @@ describe('merging two rings', () => {
   });
 });
 
+describe('coalescing: budgets of tenants', () => {
+  /** Two rings a second for each tenant, and two at once; four a second in the background. */
+  function world() {
+    const budgets = new TenantBudgets(2);
+    const coalescer = new Coalescer({ windowMs: 25, budgets, demotedPerSecond: 4 });
+    return {
+      budgets,
+      coalescer,
+      offer(namespace: string, ...names: readonly string[]): void {
+        for (const name of names) coalescer.offer(ring(versions(`${name}@1`), { name, namespace }), 0);
+      },
+      /** The names of all that is due, and settles them. */
+      taken(topic: Topic, nowMs: number): readonly string[] {
+        const names: string[] = [];
+        for (let p = coalescer.take(topic, nowMs); p !== undefined; p = coalescer.take(topic, nowMs)) {
+          names.push(p.ring.doorbell.key.name);
+          coalescer.delivered(p);
+        }
+        return names;
+      },
+    };
+  }
+
+  it('R24: what is over its budget waits for the next turn of its tenant, and delays nobody else', () => {
+    const { offer, taken, coalescer } = world();
+    offer('noisy', 'a', 'b', 'c', 'd', 'e');
+    offer('quiet', 'q');
+    assert.deepEqual(taken('changes', 0), ['a', 'b', 'c', 'q']);
+    assert.equal(coalescer.heldBack, 2);
+    assert.equal(coalescer.nextAt('changes'), 500);
+    assert.deepEqual(taken('changes', 499), []);
+    assert.deepEqual(taken('changes', 500), ['d']);
+    assert.deepEqual(taken('changes', 1_000), ['e']);
+    assert.equal(coalescer.heldBack, 0);
+  });
+
+  it('R24: what is over its budget goes to the background at a bounded rate, and the tenants take turns', () => {
+    const { offer, taken, budgets, coalescer } = world();
+    offer('noisy', 'a', 'b', 'c', 'd', 'e', 'f', 'g');
+    offer('second', 'r', 's', 't', 'u', 'v');
+    assert.deepEqual(taken('changes', 0), ['a', 'b', 'c', 'r', 's', 't']);
+    assert.deepEqual(taken('background', 0), ['d']);
+    assert.equal(coalescer.nextAt('background'), 25); // Windows that close.
+    assert.deepEqual(taken('background', 149), []);
+    assert.equal(coalescer.nextAt('background'), 150);
+    assert.deepEqual(taken('background', 150), ['u']);
+    assert.deepEqual(taken('background', 400), ['e']);
+    assert.deepEqual(taken('changes', 500), ['v', 'f']);
+    assert.deepEqual(budgets.stats, { overBudget: 2, demoted: 3 });
+  });
+
+  it('what waits over its budget is one ring for each object, with the newest it knows', () => {
+    const { offer, coalescer, taken } = world();
+    offer('noisy', 'a', 'b', 'c', 'd');
+    taken('changes', 0);
+    for (let version = 2; version <= 100; version += 1) {
+      coalescer.offer(ring(versions(`d@${version}`), { name: 'd', namespace: 'noisy' }), version);
+    }
+    assert.equal(coalescer.heldBack, 1);
+    const { doorbell, topic } = take(coalescer, 'background', 100).ring;
+    assert.deepEqual([topic, doorbell.news], ['background', versions('d@100')]);
+  });
+});
+
 describe('coalescing: properties', () => {
   const WINDOW = 25;
   const OBJECTS = 4;
@@ -188,10 +284,14 @@ describe('coalescing: properties', () => {
     { weight: 2, arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.nat(60) }) },
   );
 
+  /** Budgets that a few rings use up, or the usual ones. */
+  const budget = fc.constantFrom({ perSecond: 2, demotedPerSecond: 4 }, { perSecond: 50, demotedPerSecond: 200 });
+
   it('nothing is lost, one message at most for each object and window, and memory is bounded by the objects', () => {
     fc.assert(
-      fc.property(fc.array(step, { maxLength: 120, size: 'max' }), (steps) => {
-        const coalescer = new Coalescer(WINDOW);
+      fc.property(fc.array(step, { maxLength: 120, size: 'max' }), budget, (steps, { perSecond, demotedPerSecond }) => {
+        const budgets = new TenantBudgets(perSecond);
+        const coalescer = new Coalescer({ windowMs: WINDOW, budgets, demotedPerSecond });
         const offered: {
           readonly name: string;
           readonly uid: string;
@@ -230,7 +330,11 @@ describe('coalescing: properties', () => {
               const [name, uid] = [`o${action.object}`, `o${action.object}-${action.uid}`];
               offered.push({ name, uid, version: order, order });
               coalescer.offer(
-                ring(versions(`${uid}@${order}`), { name, topic: action.background ? 'background' : 'changes' }),
+                ring(versions(`${uid}@${order}`), {
+                  name,
+                  namespace: `n${action.object % 2}`,
+                  topic: action.background ? 'background' : 'changes',
+                }),
                 now,
               );
               break;
@@ -244,12 +348,12 @@ describe('coalescing: properties', () => {
             case 'wait':
               now += action.ms;
           }
-          assert(coalescer.size <= OBJECTS);
+          assert(coalescer.size <= OBJECTS && coalescer.heldBack <= coalescer.size);
         }
         for (let rounds = 0; coalescer.size > 0; rounds += 1) {
           assert(rounds < 20, 'it does not come to rest');
           order += 1;
-          now += 40;
+          now += 1_000;
           while (takeOne('changes') || takeOne('background'));
           while (underWay.length > 0) settleOne(0, true);
         }
