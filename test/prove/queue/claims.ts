@@ -1,7 +1,9 @@
 import type { Area, Claim } from '../claim.ts';
+import { storeOutageClaim } from './store-outage.ts';
 
 /** The work queue: nothing is lost, nobody overwrites a newer write, and it costs little. */
 export function queue(): Area {
-  const claims: readonly Claim[] = [];
-  return { claims, close: async () => undefined };
+  const storeOutage = storeOutageClaim();
+  const claims: readonly Claim[] = [storeOutage.claim];
+  return { claims, close: () => storeOutage.close() };
 }
