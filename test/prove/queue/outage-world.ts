@@ -9,6 +9,8 @@ import type { Proving } from '../shared-stack.ts';
 const LOADED = 20;
 const CREATED = 10;
 const DELETED = 5;
+/** Many at once, on a machine that may have other things to do. */
+const READY_WITHIN_MS = 180_000;
 
 /** Users of a cluster before, while, and after its operators' store is away, and what must have become of their objects. */
 export class OutageWorld {
@@ -32,7 +34,7 @@ export class OutageWorld {
     await this.#kubectl(['create', 'deployment', this.#name('blocked'), '--image=foreign:1']);
     await this.#apply(this.#name('blocked'));
     await Promise.all(names.map((name) => this.#apply(name)));
-    await Promise.all(names.map((name) => webApps.untilReady(name)));
+    await Promise.all(names.map((name) => webApps.untilReady(name, READY_WITHIN_MS)));
     await until('the blocked one says why', async () => {
       const blocked = await webApps.get(this.#name('blocked'));
       return JSON.stringify(blocked?.status ?? {}).includes('somebody else');
