@@ -71,7 +71,7 @@ export class Connection {
 }
 
 /** The gRPC status of a refusal, or the system's code of a broken connection. */
-export function codeOf(error: unknown): unknown {
+function codeOf(error: unknown): unknown {
   return error instanceof Error && 'code' in error ? error.code : undefined;
 }
 

@@ -5,18 +5,24 @@ import { costClaims } from './cost.ts';
 import { fairnessClaim } from './fairness.ts';
 import { handoverClaim } from './handover.ts';
 import { simulationClaims } from './simulation.ts';
+import { storeOutageClaim } from './store-outage.ts';
 
 /** The work queue: nothing is lost, nobody overwrites a newer write, and it costs little. */
 export function queue(): Area {
   const shared = new SharedStack();
+  const storeOutage = storeOutageClaim();
   return {
     claims: [
       ...simulationClaims(),
       ...costClaims(),
       handoverClaim(shared),
       fairnessClaim(shared),
+      storeOutage.claim,
       processChaosClaim({ strict: false }),
     ],
-    close: () => shared.close(),
+    async close() {
+      await shared.close();
+      await storeOutage.close();
+    },
   };
 }
