@@ -41,7 +41,7 @@ async function start(say: (text: string) => void): Promise<Proving> {
   stack.supervisor.onLine((part, line) => lines.push({ part, line }));
   return {
     stack,
-    webApps: new WebApps(stack.admin.cluster),
+    webApps: new WebApps(stack.admin.user),
     audit: new AuditLog(stack.controlPlane.auditLog),
     lines,
   };

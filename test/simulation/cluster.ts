@@ -35,12 +35,17 @@ export function removeChild(state: State, child: ApiChild): State {
   return ring({ ...state, versions: version, child: null }, childBell(state.object, { ...child, version }));
 }
 
-/** An apply that creates. It has nothing to name as a precondition, so it may land on what somebody made meanwhile. */
-export function applyNew(state: State, owner: ApiObject): State {
+/** An apply that creates; undefined when somebody has made the child meanwhile. */
+export function applyNew(state: State, owner: ApiObject, token: number, without: Without): State | undefined {
+  const { child } = state;
   const { uid: ownerUid, spec } = owner;
-  if (state.child !== null) return putChild(state, { ...state.child, spec, owner: ownerUid });
+  if (child !== null) {
+    if (!without.has('no create of what exists')) return undefined;
+    return putChild(judged(state, child, token), { ...child, spec, owner: ownerUid, token });
+  }
   const uids = state.uids + 1;
-  return putChild({ ...state, uids }, { uid: `c${uids}`, version: 0, spec, owner: ownerUid, token: 0 });
+  const made = { uid: `c${uids}`, version: 0, spec, owner: ownerUid, token: told(token, without) };
+  return putChild({ ...state, uids }, made);
 }
 
 /** An apply of what was observed; undefined when the child moved meanwhile. */
@@ -54,11 +59,18 @@ export function applyObserved(
   const { child } = state;
   if (child === null || child.uid !== observed.uid) return undefined;
   const hasMoved = child.version !== observed.version;
-  const hasGuard = !without.has('resourceVersion in child');
-  if (hasMoved && hasGuard) return undefined;
-  const broken = hasMoved && child.token > token ? 'I2: no write of an older token overwrites one of a newer' : null;
-  // Without that precondition only, so that it makes no state different that need not be.
-  return putChild({ ...state, broken }, { ...child, spec, token: hasGuard ? 0 : token });
+  if (hasMoved && !without.has('resourceVersion in child')) return undefined;
+  return putChild(hasMoved ? judged(state, child, token) : state, { ...child, spec, token: told(token, without) });
+}
+
+/** The state after a write of the child that names nothing of what was observed. */
+function judged(state: State, child: ApiChild, token: number): State {
+  return child.token > token ? { ...state, broken: 'I2: no write of an older token overwrites one of a newer' } : state;
+}
+
+/** The token is kept only where a precondition is missing, so that it makes no state different that need not be. */
+function told(token: number, without: Without): number {
+  return without.has('resourceVersion in child') || without.has('no create of what exists') ? token : 0;
 }
 
 /** A status patch on what was observed; undefined when the object moved meanwhile, or is gone. */

@@ -71,6 +71,11 @@ export const MUTATIONS: readonly Mutation[] = [
     violates: 'I2: no write of an older token overwrites one of a newer',
   },
   {
+    without: ['no create of what exists'],
+    start: fresh({ specs: ['b'], pauses: 1 }),
+    violates: 'I2: no write of an older token overwrites one of a newer',
+  },
+  {
     without: ['store time'],
     start: settled({ specs: ['b'], drifts: 1 }),
     violates: 'I6: a lease is taken only after its end by the store’s clock',

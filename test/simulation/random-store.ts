@@ -58,6 +58,6 @@ export class WatchedStore implements WorkStore {
   }
 
   #holds(item: WorkItem | undefined): boolean {
-    return item?.lease?.holderIdentity.startsWith(`${this.#author}/`) === true;
+    return item?.lease?.holderIdentity.startsWith(`${this.#author}.`) === true;
   }
 }

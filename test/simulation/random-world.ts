@@ -130,7 +130,7 @@ export class RandomWorld {
     const worker = nth(this.#workers, n);
     if (worker === undefined) return;
     const { item } = await this.#store.read(worker.message.doorbell.key, NEVER);
-    const hasClaimed = item?.lease?.holderIdentity.startsWith(`${worker.id}/`) === true;
+    const hasClaimed = item?.lease?.holderIdentity.startsWith(`${worker.id}.`) === true;
     this.#finish(worker, message === 'lost' && hasClaimed);
   }
 

@@ -6,7 +6,7 @@ import { complete } from './completing.ts';
 import { actionOf, CHILD } from './run.ts';
 import { read, swap } from './store.ts';
 import { clockOf, giveUp, isInOneStep, put, type Step, type Turn, unheard } from './turn.ts';
-import type { Claim, Observed, Phase, State, Worker } from './world.ts';
+import type { ApiChild, Claim, Observed, Phase, State, Worker } from './world.ts';
 
 type Running = Extract<Phase, { kind: 'running' }>;
 
@@ -31,15 +31,17 @@ function act(turn: Turn, worker: Worker, phase: Running): readonly Step[] {
       }));
     case 'intend':
       return change(turn, worker, phase, 'records the child', (held) => withIntended(held, [CHILD]));
-    case 'create':
-      return [{ name: 'creates the child', next: () => wrote(applyNew(state, action.owner), 'child') }];
+    case 'create': {
+      const { token } = claim.item.lease;
+      return [{ name: 'creates the child', next: () => wrote(applyNew(state, action.owner, token, without), 'child') }];
+    }
     case 'configure': {
       const { child, spec } = action;
       const apply = () => applyObserved(state, child, spec, claim.item.lease.token, without);
       return [{ name: 'repairs the child', next: () => wrote(apply(), 'child') }];
     }
     case 'delete':
-      return [{ name: 'deletes the child', next: () => wrote(deleted(state, action.child.uid), 'child') }];
+      return [{ name: 'deletes the child', next: () => wrote(deleted(state, action.child), 'child') }];
     case 'status':
       return [{ name: 'writes the status', next: () => wrote(writeStatus(state, action.object, without), 'object') }];
     case 'end': {
@@ -57,10 +59,10 @@ function act(turn: Turn, worker: Worker, phase: Running): readonly Step[] {
   }
 }
 
-/** Already gone is success; another uid is a conflict. */
-function deleted(state: State, uid: string): State | undefined {
+/** Already gone is success; a child that was made anew, or moved, is a conflict. */
+function deleted(state: State, { uid, version }: ApiChild): State | undefined {
   if (state.child === null) return state;
-  return state.child.uid === uid ? removeChild(state, state.child) : undefined;
+  return state.child.uid === uid && state.child.version === version ? removeChild(state, state.child) : undefined;
 }
 
 /** What a worker that overslept may do besides going on. */

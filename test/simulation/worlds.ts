@@ -21,7 +21,7 @@ export const SMALL: readonly World[] = [
   world('nothing but a new object', {}, 1),
   world('a change, a drift', { specs: ['b'], drifts: 1 }, 3),
   world('a change, a crash', { specs: ['b'], crashes: 1 }, 3),
-  world('a change, a pause', { specs: ['b'], pauses: 1 }, 5),
+  world('a change, a pause', { specs: ['b'], pauses: 1 }, 4),
   world(
     'a change, a lost reply, no time for a rerun, a lost message',
     { specs: ['b'], lostReplies: 1, hurries: 1, losses: 1 },
@@ -33,7 +33,7 @@ export const SMALL: readonly World[] = [
     5,
   ),
   world('the child is not wanted any more, a pause', { specs: ['none'], pauses: 1 }, 6),
-  world('the object is deleted, a pause', { deletes: 1, pauses: 1 }, 6),
+  world('the object is deleted, a pause', { deletes: 1, pauses: 1 }, 5),
   world('the object is deleted and created anew', { deletes: 1, recreates: 1 }, 5),
   settled('a change, a drift, a crash, a duplicate', { specs: ['b'], drifts: 1, crashes: 1, duplicates: 1 }, 3),
   settled('a change, a drift, a pause, a duplicate', { specs: ['b'], drifts: 1, pauses: 1, duplicates: 1 }, 4),
@@ -43,7 +43,7 @@ export const SMALL: readonly World[] = [
     6,
   ),
   settled('a change, the child is deleted, a pause', { specs: ['b'], childDeletes: 1, pauses: 1 }, 4),
-  settled('the object is deleted and created anew, a pause', { deletes: 1, recreates: 1, pauses: 1 }, 6),
+  settled('the object is deleted and created anew, a pause', { deletes: 1, recreates: 1, pauses: 1 }, 5),
 ];
 
 /** Explored at night, too. */
