@@ -12,8 +12,11 @@ const Config = z.object({
   DRIFTLESS_MAX_WAITING: z.coerce.number().int().min(0).max(1_000).default(200),
   /** Which function this instance serves; the platform and the framework set it. */
   FUNCTION_TARGET: z.string().min(1).default('functions'),
-  /** Stands in the leases of this instance, for people; Cloud Run sets it. */
-  K_REVISION: z.string().min(1).default('local'),
+  /** Stands in the leases and in the User-Agent of this instance; Cloud Run sets it. */
+  K_REVISION: z
+    .string()
+    .regex(/^[-._a-zA-Z0-9]{1,128}$/)
+    .default('local'),
 });
 
 export type FunctionsConfig = z.infer<typeof Config>;

@@ -55,7 +55,7 @@ export function buildRuntime(config: FunctionsConfig): BuiltRuntime {
     store,
     clock,
     random,
-    holderIdentity: `${config.K_REVISION}/${random.id()}`,
+    holderIdentity: `${config.K_REVISION}.${random.id()}`,
     leaseDurationMs: config.DRIFTLESS_LEASE_SECONDS * 1_000,
   });
   return {

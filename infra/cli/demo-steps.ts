@@ -1,8 +1,8 @@
 import { WebApp } from '../../functions/controllers/webapp/kind.ts';
+import type { KubernetesUser } from '../../shared/adapters/kubernetes/user.ts';
 import { Deployment, Ingress, Service } from '../../shared/kube/builtin.ts';
 import { isTrue } from '../../shared/kube/conditions.ts';
 import type { Kind } from '../../shared/kube/kind.ts';
-import type { Cluster } from '../../shared/ports/cluster.ts';
 import { until } from './until.ts';
 
 const KEY = { namespace: 'default', name: 'shop' };
@@ -10,7 +10,7 @@ const CHILDREN: readonly Kind[] = [Deployment, Service, Ingress];
 
 /** What the steps act on, as a user would: through the API server only. */
 export interface DemoWorld {
-  readonly cluster: Cluster;
+  readonly cluster: KubernetesUser;
   readonly signal: AbortSignal;
   /** The uid of the Service that was deleted by hand. */
   deletedUid: string | undefined;
@@ -28,7 +28,7 @@ export interface DemoStep {
   readonly endsTheStory?: boolean;
 }
 
-export function demoWorld(cluster: Cluster, signal: AbortSignal): DemoWorld {
+export function demoWorld(cluster: KubernetesUser, signal: AbortSignal): DemoWorld {
   return { cluster, signal, deletedUid: undefined };
 }
 
@@ -48,7 +48,7 @@ export const DEMO_STEPS: readonly DemoStep[] = [
       const service = await world.cluster.get(Service, KEY, world.signal);
       if (service === undefined) throw new Error('the Service is missing');
       world.deletedUid = service.metadata.uid;
-      await world.cluster.delete(Service, service, world.signal);
+      await world.cluster.delete(Service, KEY, world.signal);
     },
     untilDone: (world) =>
       until('the Service exists again', world.signal, async () => {
@@ -68,9 +68,7 @@ export const DEMO_STEPS: readonly DemoStep[] = [
     title: 'The WebApp is deleted',
     done: 'Nothing of it is left.',
     async act(world) {
-      const webApp = await world.cluster.get(WebApp, KEY, world.signal);
-      if (webApp === undefined) throw new Error('the WebApp is missing');
-      await world.cluster.delete(WebApp, webApp, world.signal);
+      await world.cluster.delete(WebApp, KEY, world.signal);
     },
     untilDone: (world) =>
       until('all children are gone', world.signal, async () => {

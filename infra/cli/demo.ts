@@ -64,7 +64,7 @@ async function demo(options: DemoOptions, environment: Environment, terminal: Te
 }
 
 async function runStory(stack: Stack, { keep }: DemoOptions, signal: AbortSignal, terminal: Terminal) {
-  const world = demoWorld(stack.admin.cluster, signal);
+  const world = demoWorld(stack.admin.user, signal);
   const told: { readonly name: string; readonly ms: number }[] = [];
   const story = new Story();
   let lastHeard = performance.now();

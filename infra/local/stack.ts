@@ -124,7 +124,7 @@ async function startCluster({ apiPort, signal }: StackOptions, supervisor: Super
     async beforeControllers(kubeconfig) {
       const admin = connectAsAdmin(kubeconfig);
       resolve(admin);
-      await installCrds(admin.cluster, signal);
+      await installCrds(admin.user, signal);
     },
   });
   return { controlPlane, admin: await connected };

@@ -58,8 +58,8 @@ export class FieldConflictError extends OperatorError {
  * Our error for a refusal of the API server.
  *
  * An optimistic-lock 409 has no causes, a field conflict names its managers there; a 422 without causes is a lost
- * race (a failed JSON Patch `test`), and so is one about `metadata.uid` (an apply that met a recreated object); with
- * other causes it is an invalid object. A 500 without a reason comes from an apply with an unknown field: no retry can
+ * race (a failed JSON Patch `test`), and so is one about `metadata.uid` (an apply that met a recreated object), whatever
+ * else is wrong with it; with other causes it is an invalid object. A 500 without a reason comes from an apply with an unknown field: no retry can
  * help.
  */
 export function apiErrorOf(request: string, status: ApiStatus): OperatorError {
@@ -69,7 +69,7 @@ export function apiErrorOf(request: string, status: ApiStatus): OperatorError {
       ? new FieldConflictError(request, conflicts)
       : new ConflictError(`cannot ${request}: ${status.message}`, { cause: new ApiError(request, status) });
   }
-  if (status.code === 422 && status.causes.every((c) => c.field === 'metadata.uid')) {
+  if (status.code === 422 && isAboutAnother(status)) {
     return new ConflictError(`cannot ${request}: ${status.message}`, { cause: new ApiError(request, status) });
   }
   return new ApiError(request, status);
@@ -78,6 +78,10 @@ export function apiErrorOf(request: string, status: ApiStatus): OperatorError {
 /** The refusal means that the object, or its kind, is not there. */
 export function isNotFound(thrown: unknown): boolean {
   return thrown instanceof ApiError && thrown.status.code === 404;
+}
+
+function isAboutAnother({ causes }: ApiStatus): boolean {
+  return causes.length === 0 || causes.some((c) => c.field === 'metadata.uid');
 }
 
 function toFieldConflict(cause: StatusCause): FieldConflict {

@@ -17,7 +17,10 @@ export interface WorkQueueOptions {
   readonly store: WorkStore;
   readonly clock: Clock;
   readonly random: Random;
-  /** Names this process in leases, for people; each claim adds an id of its own. */
+  /**
+   * Names this process in leases; each claim adds an id of its own, as in `rev.instance.claim`. It travels in a header:
+   * letters, digits, `-`, `_` and `.` only, at most 200.
+   */
   readonly holderIdentity: string;
   /** How long a holder that is not heard of is waited for. @default 6000 */
   readonly leaseDurationMs?: number;
@@ -84,7 +87,7 @@ export class WorkQueue {
    * @throws {TransientError} when the store did not answer, or the item is too contended: do not acknowledge
    */
   async answer(doorbell: Doorbell, messageId: string, signal: AbortSignal): Promise<Answered> {
-    const holderIdentity = `${this.#holderIdentity}/${this.#swap.random.id()}`;
+    const holderIdentity = `${this.#holderIdentity}.${this.#swap.random.id()}`;
     const claimant = { holderIdentity, messageId, leaseDurationMs: this.leaseDurationMs };
     const fraction = this.#swap.random.fraction();
     const remembered = this.#recent.recall(doorbell.key, this.#swap.clock.monotonic());

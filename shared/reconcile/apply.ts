@@ -1,20 +1,17 @@
 import { FieldConflictError } from '../kube/api-error.ts';
 import type { ObjectRef } from '../kube/key.ts';
-import type { Kind } from '../kube/kind.ts';
-import type { KubeObject, Stored } from '../kube/object.ts';
-import type { Applied, Cluster } from '../ports/cluster.ts';
+import type { Stored } from '../kube/object.ts';
+import type { ClusterSession } from '../ports/cluster.ts';
 import type { Change } from './changes.ts';
 import type { Controller } from './controller.ts';
 import type { Journal } from './journal.ts';
 import { type Observation, withChild } from './observe.ts';
 
 export interface ApplyContext {
-  readonly cluster: Cluster;
+  readonly cluster: ClusterSession;
   readonly controller: Controller;
   readonly fieldManager: string;
   readonly journal: Journal;
-  /** Throws when the lease may have passed to somebody else. Asked before each write. */
-  readonly assertLeased: () => void;
   readonly signal: AbortSignal;
 }
 
@@ -22,10 +19,9 @@ export interface ApplyContext {
  * Carries the changes out and returns the observation as the writes left it, so that nothing is read again.
  *
  * Waves by kind: what others refer to comes first (configuration, Services, workloads, the rest), then the deletions;
- * within a wave all at once. Every write names the uid and resourceVersion that were observed, so whoever overslept is
- * refused.
+ * within a wave all at once. Every write names what was observed, or that nothing was, so whoever overslept is refused.
  *
- * @throws {ConflictError} when a child moved since it was observed: look again
+ * @throws {ConflictError} when a child moved or came up since it was observed: look again
  */
 export async function apply(
   context: ApplyContext,
@@ -45,22 +41,15 @@ export async function apply(
 }
 
 async function write(context: ApplyContext, change: Change): Promise<Stored | undefined> {
-  const { cluster, journal, assertLeased, signal } = context;
-  assertLeased();
+  const { cluster, journal, fieldManager, signal } = context;
   switch (change.kind) {
     case 'create': {
-      const { kind, ref, object: desired } = change.desired;
-      const { object } = await journal.write('create', ref, [], () =>
-        cluster.apply(kind, desired, { fieldManager: context.fieldManager, signal }),
-      );
-      return object;
+      const { kind, ref, object } = change.desired;
+      return await journal.write('create', ref, [], () => cluster.create(kind, object, { fieldManager, signal }));
     }
     case 'configure': {
-      const { uid, resourceVersion } = change.observed.metadata;
-      const { kind, ref, object: desired } = change.desired;
-      const guarded = { ...desired, metadata: { ...desired.metadata, uid, resourceVersion } };
-      const { object } = await journal.write('apply', ref, change.fields, () => applyGuarded(context, kind, guarded));
-      return object;
+      const { ref } = change.desired;
+      return await journal.write('apply', ref, change.fields, () => configure(context, change));
     }
     case 'delete': {
       const kind = context.controller.owns.find((k) => k.group === change.ref.group && k.kind === change.ref.kind);
@@ -75,16 +64,18 @@ async function write(context: ApplyContext, change: Change): Promise<Stored | un
  * Applies without force. Fields that a person took with an interactive tool are taken back: that is what drift repair
  * means, and a person does not fight. Fields of any other manager stay theirs, and the conflict is reported.
  */
-async function applyGuarded(context: ApplyContext, kind: Kind, object: KubeObject): Promise<Applied<KubeObject>> {
+async function configure(context: ApplyContext, { desired, observed }: Configure): Promise<Stored> {
   const { cluster, fieldManager, signal } = context;
+  const { kind, object } = desired;
   try {
-    return await cluster.apply(kind, object, { fieldManager, signal });
+    return await cluster.apply(kind, observed, object, { fieldManager, signal });
   } catch (error) {
     if (!(error instanceof FieldConflictError) || !error.conflicts.every((c) => isInteractive(c.manager))) throw error;
-    context.assertLeased();
-    return await cluster.apply(kind, object, { fieldManager, force: true, signal });
+    return await cluster.apply(kind, observed, object, { fieldManager, force: true, signal });
   }
 }
+
+type Configure = Extract<Change, { kind: 'configure' }>;
 
 /** `kubectl-edit`, `kubectl-patch`, `kubectl-client-side-apply` …: field managers of people at a keyboard. */
 function isInteractive(manager: string): boolean {

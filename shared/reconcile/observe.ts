@@ -1,6 +1,6 @@
 import { formatRef, type ObjectRef } from '../kube/key.ts';
 import type { Stored } from '../kube/object.ts';
-import type { Cluster } from '../ports/cluster.ts';
+import type { ClusterSession } from '../ports/cluster.ts';
 import type { ChildRecord } from '../queue/work-item.ts';
 import type { ObservedChild } from './changes.ts';
 import type { Controller } from './controller.ts';
@@ -18,7 +18,7 @@ export interface Observation {
  * grow dearer with the number of objects around.
  */
 export async function observe(
-  cluster: Cluster,
+  cluster: ClusterSession,
   controller: Controller,
   key: ObjectRef,
   inventory: readonly ChildRecord[],
@@ -33,7 +33,7 @@ export async function observe(
 
 /** Reads what `wanted` names and `observation` does not know yet: children that a plan asks for the first time. */
 export async function observeMore(
-  cluster: Cluster,
+  cluster: ClusterSession,
   controller: Controller,
   observation: Observation,
   wanted: readonly ObjectRef[],
@@ -54,7 +54,7 @@ export function withChild(observation: Observation, ref: ObjectRef, object: Stor
 }
 
 function observeChildren(
-  cluster: Cluster,
+  cluster: ClusterSession,
   controller: Controller,
   refs: readonly ObjectRef[],
   signal: AbortSignal,

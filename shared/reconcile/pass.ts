@@ -1,4 +1,4 @@
-import type { Cluster } from '../ports/cluster.ts';
+import type { ClusterSession } from '../ports/cluster.ts';
 import type { Ending, RunReport } from '../queue/complete.ts';
 import type { Controller, Plan } from './controller.ts';
 import { type ConvergeContext, converge } from './converge.ts';
@@ -14,7 +14,7 @@ import { throttling } from './throttling.ts';
 
 export interface PassOptions {
   readonly controller: Controller;
-  readonly cluster: Cluster;
+  readonly cluster: ClusterSession;
   readonly lease: LeaseKeeper;
   readonly trigger: string;
   readonly runtime: Runtime;
@@ -133,7 +133,6 @@ export class Pass {
       controller,
       fieldManager: `driftless/${controller.name}`,
       journal: this.#journal,
-      assertLeased: () => lease.assertLeased(),
       signal: this.#signal,
       now: runtime.clock.now(),
       intend: (children) => lease.intend(children),

@@ -75,7 +75,12 @@ async function runClaim(run: Run, runtime: Runtime, signal: AbortSignal): Promis
   const { queue, clock, publisher, log } = runtime;
   const { doorbell } = delivery;
   const lease = new LeaseKeeper(queue, clock, claim, signal);
-  const attempted = await attempt({ controller, cluster, lease, trigger: doorbell.trigger, runtime });
+  const session = cluster.actingFor({
+    controller: controller.name,
+    holderIdentity: claim.item.lease.holderIdentity,
+    assertLeased: () => lease.assertLeased(),
+  });
+  const attempted = await attempt({ controller, cluster: session, lease, trigger: doorbell.trigger, runtime });
   const held = await lease.stop();
   if (lease.signal.aborted) {
     log.warn('run abandoned', { ...fieldsOf(delivery), token: claim.token, error: messageOf(lease.signal.reason) });

@@ -36,10 +36,9 @@ export async function writeStatus(
 ): Promise<Stored> {
   const patch = statusPatch(object, claim, now);
   if (patch === undefined) return object;
-  const { cluster, controller, fieldManager, journal, assertLeased, signal } = context;
+  const { cluster, controller, fieldManager, journal, signal } = context;
   const { namespace = '', name } = object.metadata;
   const { group, kind } = controller.kind;
-  assertLeased();
   return await journal.write('status', { group, kind, namespace, name }, changesIn(object, patch), () =>
     cluster.patchStatus(controller.kind, object, patch, { fieldManager, signal }),
   );

@@ -4,6 +4,7 @@ import { connectKubernetes } from '../../shared/adapters/kubernetes/connect.ts';
 import { loadCredentials } from '../../shared/adapters/kubernetes/credentials.ts';
 import { objectPath } from '../../shared/adapters/kubernetes/paths.ts';
 import { createTransport, type Transport } from '../../shared/adapters/kubernetes/transport.ts';
+import type { KubernetesUser } from '../../shared/adapters/kubernetes/user.ts';
 import { SystemRandom } from '../../shared/adapters/system/random.ts';
 import { formatRef, type ObjectKey } from '../../shared/kube/key.ts';
 import type { Kind } from '../../shared/kube/kind.ts';
@@ -21,6 +22,7 @@ export const NO_API_SERVER: string | undefined =
 /** A real API server, with a kind and namespaces of this process's own. */
 export interface ApiServer {
   readonly cluster: Cluster;
+  readonly user: KubernetesUser;
   readonly metadata: MetadataSource;
   readonly gizmos: Kind<Gizmo>;
   namespace(): Promise<string>;
@@ -36,7 +38,7 @@ export async function openApiServer(): Promise<ApiServer> {
   const source = { kind: 'kubeconfig', path: KUBECONFIG ?? '' } as const;
   const guard = createGuard({ name: 'API server', timeoutMs: 10_000, retry: { maxAttempts: 3, maxDelayMs: 1_000 } });
   const random = new SystemRandom();
-  const { cluster, metadata, close } = connectKubernetes({ credentials: source, guard, random });
+  const { cluster, user, metadata, close } = connectKubernetes({ credentials: source, guard, random });
   /** What other clients do, over connections of its own. */
   const others = createTransport({ credentials: loadCredentials(source), guard });
   const suffix = random.id().slice(0, 8);
@@ -44,7 +46,7 @@ export async function openApiServer(): Promise<ApiServer> {
   const signal = () => AbortSignal.timeout(20_000);
 
   const make = async (kind: Kind, object: KubeObject) => {
-    await cluster.apply(kind, object, { fieldManager: 'contract-fixture', signal: signal() });
+    await user.apply(kind, object, { fieldManager: 'contract-fixture', signal: signal() });
     made.push({ kind, name: object.metadata.name });
   };
 
@@ -60,6 +62,7 @@ export async function openApiServer(): Promise<ApiServer> {
 
   return {
     cluster,
+    user,
     metadata,
     gizmos,
     async namespace() {
@@ -82,8 +85,7 @@ export async function openApiServer(): Promise<ApiServer> {
     },
     async close() {
       for (const { kind, name } of made) {
-        const object = await cluster.get(kind, { namespace: '', name }, signal());
-        if (object !== undefined) await cluster.delete(kind, object, signal());
+        await user.delete(kind, { namespace: '', name }, signal());
       }
       await Promise.all([close(), others.close()]);
     },

@@ -4,7 +4,8 @@ import fc from 'fast-check';
 import { MemoryCluster, mergePatched } from '../../shared/adapters/memory/cluster.ts';
 import type { Kind } from '../../shared/kube/kind.ts';
 import type { KubeObject, Stored } from '../../shared/kube/object.ts';
-import type { Cluster } from '../../shared/ports/cluster.ts';
+import type { ClusterSession } from '../../shared/ports/cluster.ts';
+import { sessionOf } from '../support/session.ts';
 import { type ApiServer, NO_API_SERVER, openApiServer } from './cluster-api-server.ts';
 
 /** Lists that merge by name, with no controller that reacts to it. */
@@ -17,7 +18,8 @@ type Operation =
       readonly kind: 'apply';
       readonly manager: string;
       readonly force: boolean;
-      readonly lock: 'none' | 'uid' | 'version' | 'firstVersion';
+      /** What it takes for granted: that nothing exists, or the object as it is, as it was first, or another of its name. */
+      readonly observed: 'nothing' | 'now' | 'first' | 'another';
       readonly metadata: Fields;
       readonly fields: Fields;
     }
@@ -51,8 +53,8 @@ describe('the cluster in memory', () => {
           const kind = kindOf();
           const key = { namespace: await server.namespace(), name: 'x' };
           const memory = new MemoryCluster();
-          const real = runner(server.cluster, kind, key, (p) => server.patch(kind, key, 'editor', p));
-          const model = runner(memory, kind, key, async (p) => {
+          const real = runner(sessionOf(server.cluster), kind, key, (p) => server.patch(kind, key, 'editor', p));
+          const model = runner(sessionOf(memory), kind, key, async (p) => {
             memory.edit(kind, key, 'editor', (object) => mergePatched(object, p) as KubeObject);
           });
           for (const op of operations) assert.deepEqual(await model(op), await real(op), JSON.stringify(op));
@@ -64,7 +66,7 @@ describe('the cluster in memory', () => {
 });
 
 function runner(
-  cluster: Cluster,
+  cluster: ClusterSession,
   kind: Kind,
   key: { readonly namespace: string; readonly name: string },
   edit: (patch: Fields) => Promise<void>,
@@ -76,10 +78,11 @@ function runner(
   const run = async (op: Operation, live: Stored | undefined): Promise<unknown> => {
     switch (op.kind) {
       case 'apply': {
-        const metadata = { ...op.metadata, ...key, ...lockOf(op.lock, live, first) };
-        const object = { apiVersion, kind: kind.kind, metadata, ...op.fields };
+        const object = { apiVersion, kind: kind.kind, metadata: { ...op.metadata, ...key }, ...op.fields };
         const options = { fieldManager: op.manager, force: op.force, signal: signal() };
-        return (await cluster.apply(kind, object, options)).created;
+        const observed = observedAs(op.observed, live, first);
+        if (observed === undefined) return (await cluster.create(kind, object, options)) && 'created';
+        return (await cluster.apply(kind, observed, object, options)) && 'applied';
       }
       case 'edit':
         return live === undefined ? 'absent' : await edit(op.patch);
@@ -106,16 +109,16 @@ function runner(
   };
 }
 
-function lockOf(lock: 'none' | 'uid' | 'version' | 'firstVersion', live?: Stored, first?: Stored): Fields {
-  switch (lock) {
-    case 'none':
-      return {};
-    case 'uid':
-      return live === undefined ? {} : { uid: live.metadata.uid };
-    case 'version':
-      return live === undefined ? {} : { resourceVersion: live.metadata.resourceVersion };
-    case 'firstVersion':
-      return first === undefined ? {} : { uid: first.metadata.uid, resourceVersion: first.metadata.resourceVersion };
+function observedAs(what: 'nothing' | 'now' | 'first' | 'another', live?: Stored, first?: Stored): Stored | undefined {
+  switch (what) {
+    case 'nothing':
+      return undefined;
+    case 'now':
+      return live;
+    case 'first':
+      return first;
+    case 'another':
+      return live && { ...live, metadata: { ...live.metadata, uid: '11111111-2222-4333-8444-555555555555' } };
   }
 }
 
@@ -174,12 +177,12 @@ function operation(fields: fc.Arbitrary<Fields>, patch: fc.Arbitrary<Fields>): f
         kind: fc.constant('apply' as const),
         manager,
         force: fc.boolean(),
-        lock: fc.constantFrom(
-          'none' as const,
-          'none' as const,
-          'uid' as const,
-          'version' as const,
-          'firstVersion' as const,
+        observed: fc.constantFrom(
+          'now' as const,
+          'now' as const,
+          'nothing' as const,
+          'first' as const,
+          'another' as const,
         ),
         metadata: fc.record({ labels: texts, annotations: texts, finalizers }, { requiredKeys: ['labels'] }),
         fields,

@@ -39,7 +39,7 @@ clusterContract(
     const server = await openApiServer();
     // The controller manager makes this account; without one nothing collects garbage either.
     const account = { namespace: 'default', name: 'default' };
-    const managed = await server.cluster.get(ServiceAccount, account, AbortSignal.timeout(10_000));
+    const managed = await server.user.get(ServiceAccount, account, AbortSignal.timeout(10_000));
     return {
       cluster: server.cluster,
       kind: server.gizmos,

@@ -7,6 +7,7 @@ import { WatchExpiredError } from '../../shared/kube/watch-error.ts';
 import type { WatchEvent } from '../../shared/kube/watch-event.ts';
 import type { Cluster } from '../../shared/ports/cluster.ts';
 import type { MetadataSource, WatchStart } from '../../shared/ports/metadata-source.ts';
+import { put, sessionOf } from '../support/session.ts';
 import { type Gizmo, gizmo } from './cluster-contract.ts';
 
 /** A source to test, with a cluster to change what it tells. Nobody else writes objects of `kind`. */
@@ -40,9 +41,12 @@ export function metadataSourceContract(
     const signal = () => AbortSignal.timeout(DEADLINE_MS);
     const apply = async (metadata: ObjectMeta, spec: Gizmo['spec'] = { size: 1 }): Promise<Stored<Gizmo>> => {
       const object = gizmo(fixture.kind, { namespace, ...metadata }, spec);
-      return (await fixture.cluster.apply(fixture.kind, object, { fieldManager: 'contract', signal: signal() })).object;
+      return await put(sessionOf(fixture.cluster), fixture.kind, object, {
+        fieldManager: 'contract',
+        signal: signal(),
+      });
     };
-    const remove = (object: Stored<Gizmo>) => fixture.cluster.delete(fixture.kind, object, signal());
+    const remove = (object: Stored<Gizmo>) => sessionOf(fixture.cluster).delete(fixture.kind, object, signal());
     /** The events up to and including the first one that `isLast` holds for. */
     const collect = async (start: WatchStart, isLast: (event: WatchEvent) => boolean): Promise<WatchEvent[]> => {
       const events: WatchEvent[] = [];
@@ -84,9 +88,8 @@ export function metadataSourceContract(
         // An ordinary bookmark may come at any time.
         if (isChange(event) || isEnd(event)) events.push(summary(event));
         if (isEnd(event)) {
-          const second = await apply({ name: 'second' });
-          await apply({ name: 'second' }, { size: 2 });
-          await remove(second);
+          await apply({ name: 'second' });
+          await remove(await apply({ name: 'second' }, { size: 2 }));
         }
         if (event.type === 'DELETED') break;
       }
@@ -95,9 +98,9 @@ export function metadataSourceContract(
     });
 
     claim('R20: tells after a version exactly what happened since, deletions included', async () => {
-      const before = await apply({ name: 'before' });
+      await apply({ name: 'before' });
       const { resourceVersion } = await fixture.source.list(fixture.kind, signal());
-      await apply({ name: 'before' }, { size: 2 });
+      const before = await apply({ name: 'before' }, { size: 2 });
       const during = await apply({ name: 'during' });
       await remove(during);
       await remove(before);

@@ -205,7 +205,7 @@ function fullItem(key: ItemKey): WorkItem {
     key,
     uid: '3b1f0c9e-6f0a-4b0e-9a55-0d4c2f9f7a10',
     lease: {
-      holderIdentity: 'reconcile-00001-abc/17',
+      holderIdentity: 'reconcile-00001-abc.17',
       token: 1_767_225_600_123_456,
       renewTime: 1_767_225_600_123.456,
       leaseDurationMs: 6000,

@@ -197,13 +197,13 @@ describe('forwarder process on a real API server', () => {
     const broker = new MemoryBroker({ clock, random });
     const embedded = await startEmbeddedServer({ store: new MemoryWorkStore({ clock }), broker, port: 0 });
     test.after(() => embedded.close());
-    await installCrds(server.cluster, signal);
+    await installCrds(server.user, signal);
 
     const namespace = await server.namespace();
     const apply = (name: string, image: string) => {
       const metadata = { name, namespace, annotations: { note: 'secret-note' } };
       const object: KubeObject = { apiVersion: 'apps.driftless.dev/v1', kind: 'WebApp', metadata, spec: { image } };
-      return server.cluster.apply(KIND, object, { fieldManager: 'test', signal });
+      return server.user.apply(KIND, object, { fieldManager: 'test', signal });
     };
     await apply('old', 'nginx:1');
     const forwarder = new Process(test, { KUBECONFIG: KUBECONFIG ?? '', DRIFTLESS_EMBEDDED_URL: embedded.url });
@@ -223,11 +223,11 @@ describe('forwarder process on a real API server', () => {
       }, `'${text}' is rung`);
 
     await rung(`LISTED WebApp ${namespace}/old`);
-    const { object } = await apply('new', 'nginx:1');
+    await apply('new', 'nginx:1');
     await rung(`ADDED WebApp ${namespace}/new`);
     await apply('old', 'nginx:2');
     await rung(`MODIFIED WebApp ${namespace}/old`);
-    await server.cluster.delete(KIND, object, signal);
+    await server.user.delete(KIND, { namespace, name: 'new' }, signal);
     await rung(`DELETED WebApp ${namespace}/new`);
 
     forwarder.kill('SIGTERM');

@@ -17,33 +17,13 @@ const controller = widgetController(({ object }) =>
 
 describe('a create that arrives when its worker has long lost the lease', () => {
   it('R8 R22: leaves no orphan, though the successor found no child and wants none', async () => {
-    const cluster = new MemoryCluster();
-    const clock = new FakeClock();
-    const store = new MemoryWorkStore({ clock });
-    cluster.create(Widget, {
-      apiVersion: 'test.driftless.dev/v1',
-      kind: 'Widget',
-      metadata: { ...KEY },
-      spec: { size: 1 },
-    });
-
-    // The first worker is never heard of again once it has sent its create, which takes its time.
-    const [sent, arrives, arrived] = [0, 0, 0].map(() => Promise.withResolvers<void>());
-    cluster.intercept = async ({ verb, point }) => {
-      if (verb !== 'apply') return;
-      (point === 'before' ? sent : arrived)?.resolve();
-      await (point === 'before' ? arrives?.promise : new Promise(() => undefined));
-    };
-    void memoryWorld(controller, { cluster, store, clock: new FakeClock() }).ring({}, 'first');
-    await sent?.promise;
-
+    const { cluster, clock, store, arrive } = await createUnderWay();
     cluster.edit(Widget, KEY, 'kubectl-edit', (o) => ({ ...o, spec: { size: 0 } }));
     clock.advance(10_000);
     const successor = memoryWorld(controller, { cluster, store, clock });
     await drive(clock, successor.ring({}, 'second'));
 
-    arrives?.resolve();
-    await arrived?.promise;
+    assert.equal(await arrive(), 'arrived');
     const made = cluster.objects().find(({ kind }) => kind === 'ConfigMap');
     assert(made !== undefined, 'the late create did not arrive: the test shows nothing');
     const { uid, resourceVersion } = made.metadata;
@@ -53,4 +33,59 @@ describe('a create that arrives when its worker has long lost the lease', () => 
       ['Widget'],
     );
   });
+
+  it('R22: changes nothing of the child that the successor has made', async () => {
+    const { cluster, clock, store, arrive } = await createUnderWay();
+    cluster.edit(Widget, KEY, 'kubectl-edit', (o) => ({ ...o, spec: { size: 2 } }));
+    clock.advance(10_000);
+    await drive(clock, memoryWorld(controller, { cluster, store, clock }).ring({}, 'second'));
+    const made = cluster.objects().find(({ kind }) => kind === 'ConfigMap');
+    assert.deepEqual(made?.['data'], { size: '2' });
+
+    assert.equal(await arrive(), 'refused');
+    assert.deepEqual(
+      cluster.objects().find(({ kind }) => kind === 'ConfigMap'),
+      made,
+    );
+  });
 });
+
+/** A Widget of size 1, and a first worker that is never heard of again once it has sent its create. */
+async function createUnderWay() {
+  const cluster = new MemoryCluster();
+  const clock = new FakeClock();
+  const store = new MemoryWorkStore({ clock });
+  cluster.create(Widget, {
+    apiVersion: 'test.driftless.dev/v1',
+    kind: 'Widget',
+    metadata: { ...KEY },
+    spec: { size: 1 },
+  });
+  const [sent, arrives] = [0, 0].map(() => Promise.withResolvers<void>());
+  const { promise: arrived, resolve } = Promise.withResolvers<'arrived' | 'refused'>();
+  cluster.intercept = async ({ verb, point }) => {
+    if (verb !== 'create' || point !== 'before') return;
+    sent?.resolve();
+    await arrives?.promise;
+  };
+  void memoryWorld(controller, { cluster, store, clock: new FakeClock() }).ring({}, 'first');
+  await sent?.promise;
+  cluster.intercept = undefined;
+  return {
+    cluster,
+    clock,
+    store,
+    arrive: () => {
+      cluster.intercept = async ({ verb }) => {
+        // Whoever was refused looks again.
+        resolve(verb === 'create' ? 'arrived' : 'refused');
+        await new Promise(() => undefined);
+      };
+      arrives?.resolve();
+      return arrived.then((how) => {
+        cluster.intercept = undefined;
+        return how;
+      });
+    },
+  };
+}

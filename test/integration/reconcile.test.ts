@@ -259,7 +259,7 @@ describe('reconcileOnce', () => {
     createWidget(world);
     let failing = 3;
     world.cluster.intercept = ({ verb, point }) => {
-      if (verb === 'apply' && point === 'before' && failing-- > 0) throw new Error('connection reset');
+      if (verb === 'create' && point === 'before' && failing-- > 0) throw new Error('connection reset');
     };
     await drive(world.clock, world.ring());
     assert.notEqual(await childOf(world), undefined);

@@ -59,7 +59,7 @@ async function start({ environment, ...options }: ProvingOptions, say: (text: st
   stack.supervisor.onLine((part, line) => lines.push({ part, line }));
   return {
     stack,
-    webApps: new WebApps(stack.admin.cluster),
+    webApps: new WebApps(stack.admin.user),
     audit: new AuditLog(stack.controlPlane.auditLog),
     events,
     lines,

@@ -47,12 +47,27 @@ export function removeChild(state: State, at: number, child: ApiChild): State {
   return ring(withPlace(state, at, { versions: versions + 1, child: null }), at, bell);
 }
 
-/** An apply that creates. It has nothing to name as a precondition, so it may land on what somebody made meanwhile. */
-export function applyNew(state: State, at: number, { uid: owner, spec }: ApiObject): State {
+/** Who writes, and what it does not name of what it observed. */
+interface Writer {
+  readonly token: number;
+  readonly without: Without;
+}
+
+/** An apply that creates; undefined when somebody has made the child meanwhile. */
+export function applyNew(
+  state: State,
+  at: number,
+  { uid: owner, spec }: ApiObject,
+  { token, without }: Writer,
+): State | undefined {
   const { child, uids: before } = placeOf(state, at);
-  if (child !== null) return putChild(state, at, { ...child, spec, owner });
+  if (child !== null) {
+    if (!without.has('no create of what exists')) return undefined;
+    return putChild(judged(state, child, token), at, { ...child, spec, owner, token });
+  }
   const uids = before + 1;
-  return putChild(withPlace(state, at, { uids }), at, { uid: `c${uids}`, version: 0, spec, owner, token: 0 });
+  const made = { uid: `c${uids}`, version: 0, spec, owner, token: told(token, without) };
+  return putChild(withPlace(state, at, { uids }), at, made);
 }
 
 /** An apply of what was observed; undefined when the child moved meanwhile. */
@@ -60,16 +75,24 @@ export function applyObserved(
   state: State,
   at: number,
   observed: ApiChild,
-  { spec, token, without }: { readonly spec: Spec; readonly token: number; readonly without: Without },
+  { spec, token, without }: Writer & { readonly spec: Spec },
 ): State | undefined {
   const { child } = placeOf(state, at);
   if (child === null || child.uid !== observed.uid) return undefined;
   const hasMoved = child.version !== observed.version;
-  const hasGuard = !without.has('resourceVersion in child');
-  if (hasMoved && hasGuard) return undefined;
-  const broken = hasMoved && child.token > token ? 'I2: no write of an older token overwrites one of a newer' : null;
-  // Without that precondition only, so that it makes no state different that need not be.
-  return putChild({ ...state, broken }, at, { ...child, spec, token: hasGuard ? 0 : token });
+  if (hasMoved && !without.has('resourceVersion in child')) return undefined;
+  const judgedState = hasMoved ? judged(state, child, token) : state;
+  return putChild(judgedState, at, { ...child, spec, token: told(token, without) });
+}
+
+/** The state after a write of the child that names nothing of what was observed. */
+function judged(state: State, child: ApiChild, token: number): State {
+  return child.token > token ? { ...state, broken: 'I2: no write of an older token overwrites one of a newer' } : state;
+}
+
+/** The token is kept only where a precondition is missing, so that it makes no state different that need not be. */
+function told(token: number, without: Without): number {
+  return without.has('resourceVersion in child') || without.has('no create of what exists') ? token : 0;
 }
 
 /** A status patch on what was observed; undefined when the object moved meanwhile, or is gone. */

@@ -35,6 +35,7 @@ describe('a guard that is taken away', () => {
       'known dirt is not stored',
       'no ack of a redelivery',
       'no ack without lease',
+      'no create of what exists',
       'nonce',
       'resourceVersion in child',
       'resourceVersion in status',

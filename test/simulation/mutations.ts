@@ -71,6 +71,11 @@ export const MUTATIONS: readonly Mutation[] = [
     violates: 'I2: no write of an older token overwrites one of a newer',
   },
   {
+    without: ['no create of what exists'],
+    start: fresh({ specs: ['b'], pauses: 1 }),
+    violates: 'I2: no write of an older token overwrites one of a newer',
+  },
+  {
     // A clock that is right, and one that is ten minutes fast …
     without: ['store time'],
     start: { ...settled({ specs: ['b'], drifts: 1 }), workers: [null, null, null] },

@@ -10,7 +10,7 @@ import type { Kind } from '../../shared/kube/kind.ts';
 import type { KubeObject, Stored } from '../../shared/kube/object.ts';
 import type { Doorbell } from '../../shared/message/doorbell.ts';
 import type { Publisher, Topic } from '../../shared/ports/broker.ts';
-import type { Applied, ApplyOptions, Cluster } from '../../shared/ports/cluster.ts';
+import type { ApplyOptions, Cluster, ClusterSession, Holder, WriteOptions } from '../../shared/ports/cluster.ts';
 import type { Page, ReadItem, Revision, Swap, WorkStore } from '../../shared/ports/work-store.ts';
 import type { ItemKey, WorkItem } from '../../shared/queue/work-item.ts';
 
@@ -82,27 +82,59 @@ export class RemoteCluster implements Cluster {
     this.#send = send;
   }
 
+  actingFor(holder: Holder): ClusterSession {
+    // The lease is looked at when the call is sent; the world lets it arrive whatever has become of it.
+    const arriving = { ...holder, assertLeased: () => undefined };
+    return new RemoteSession(this.#inner.actingFor(arriving), this.#send, holder.assertLeased);
+  }
+}
+
+class RemoteSession implements ClusterSession {
+  readonly #inner: ClusterSession;
+  readonly #send: Send;
+  readonly #assertLeased: () => void;
+
+  constructor(inner: ClusterSession, send: Send, assertLeased: () => void) {
+    this.#inner = inner;
+    this.#send = send;
+    this.#assertLeased = assertLeased;
+  }
+
   get<T extends KubeObject>(kind: Kind<T>, key: ObjectKey, signal: AbortSignal): Promise<Stored<T> | undefined> {
     return this.#send(callOf('get', key.name), signal, () => this.#inner.get(kind, key, NEVER));
   }
-  apply<T extends KubeObject>(kind: Kind<T>, object: T, options: ApplyOptions): Promise<Applied<T>> {
-    const call = callOf('apply', object.metadata.name);
-    return this.#send(call, options.signal, () => this.#inner.apply(kind, object, { ...options, signal: NEVER }));
+  async create<T extends KubeObject>(kind: Kind<T>, object: T, options: WriteOptions): Promise<Stored<T>> {
+    return await this.#write('apply', object, options.signal, () =>
+      this.#inner.create(kind, object, { ...options, signal: NEVER }),
+    );
   }
-  patchStatus<T extends KubeObject>(
+  async apply<T extends KubeObject>(
+    kind: Kind<T>,
+    observed: Stored<T>,
+    desired: T,
+    options: ApplyOptions,
+  ): Promise<Stored<T>> {
+    return await this.#write('apply', observed, options.signal, () =>
+      this.#inner.apply(kind, observed, desired, { ...options, signal: NEVER }),
+    );
+  }
+  async patchStatus<T extends KubeObject>(
     kind: Kind<T>,
     observed: Stored<T>,
     status: Readonly<Record<string, unknown>>,
-    options: ApplyOptions,
+    options: WriteOptions,
   ): Promise<Stored<T>> {
-    const call = callOf('status', observed.metadata.name);
-    const forever = { ...options, signal: NEVER };
-    return this.#send(call, options.signal, () => this.#inner.patchStatus(kind, observed, status, forever));
-  }
-  delete(kind: Kind, observed: Stored, signal: AbortSignal): Promise<void> {
-    return this.#send(callOf('delete', observed.metadata.name), signal, () =>
-      this.#inner.delete(kind, observed, NEVER),
+    return await this.#write('status', observed, options.signal, () =>
+      this.#inner.patchStatus(kind, observed, status, { ...options, signal: NEVER }),
     );
+  }
+  async delete(kind: Kind, observed: Stored, signal: AbortSignal): Promise<void> {
+    return await this.#write('delete', observed, signal, () => this.#inner.delete(kind, observed, NEVER));
+  }
+
+  async #write<T>(what: string, { metadata }: KubeObject, signal: AbortSignal, act: () => Promise<T>): Promise<T> {
+    this.#assertLeased();
+    return await this.#send(callOf(what, metadata.name), signal, act);
   }
 }
 

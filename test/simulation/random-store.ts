@@ -63,6 +63,6 @@ export class WatchedStore implements WorkStore {
   }
 
   #holds(item: WorkItem | undefined): boolean {
-    return item?.lease?.holderIdentity.startsWith(`${this.#author}/`) === true;
+    return item?.lease?.holderIdentity.startsWith(`${this.#author}.`) === true;
   }
 }

@@ -130,7 +130,7 @@ export class RandomWorld {
     for (const message of messages) {
       const { item } = await this.#store.read(message.doorbell.key, NEVER);
       const { holderIdentity = '', messageId } = item?.lease ?? {};
-      const hasClaimed = holderIdentity.startsWith(`${instance.id}/`) && messageId === message.id;
+      const hasClaimed = holderIdentity.startsWith(`${instance.id}.`) && messageId === message.id;
       this.#messages.answered(message, what === 'lost' && hasClaimed);
     }
   }

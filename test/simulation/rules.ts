@@ -23,6 +23,8 @@ export type Guard =
   | 'resourceVersion in status'
   /** A write of the child names the resourceVersion that was read. */
   | 'resourceVersion in child'
+  /** A create is refused when the child exists. */
+  | 'no create of what exists'
   /** Leases are judged by the store's time, not by the worker's. */
   | 'store time'
   /** Somebody rings the alarms that are due. */

@@ -7,7 +7,7 @@ import { complete } from './completing.ts';
 import { actionOf, CHILD } from './run.ts';
 import { read, swap } from './store.ts';
 import { clockOf, giveUp, isInOneStep, put, type Step, type Turn, unheard } from './turn.ts';
-import { type Claim, type Observed, type Phase, placeOf, type State, type Worker } from './world.ts';
+import { type ApiChild, type Claim, type Observed, type Phase, placeOf, type State, type Worker } from './world.ts';
 
 type Running = Extract<Phase, { kind: 'running' }>;
 
@@ -38,8 +38,10 @@ function act(turn: Turn, worker: Worker, phase: Running): readonly Step[] {
       }));
     case 'intend':
       return change(turn, worker, phase, 'records the child', (held) => withIntended(held, [CHILD]));
-    case 'create':
-      return written('creates the child', () => applyNew(state, at, action.owner));
+    case 'create': {
+      const writer = { token: claim.item.lease.token, without };
+      return written('creates the child', () => applyNew(state, at, action.owner, writer));
+    }
     case 'configure': {
       const { child, spec } = action;
       const { token } = claim.item.lease;
@@ -47,7 +49,7 @@ function act(turn: Turn, worker: Worker, phase: Running): readonly Step[] {
       return written('repairs the child', apply);
     }
     case 'delete':
-      return written('deletes the child', () => deleted(state, at, action.child.uid));
+      return written('deletes the child', () => deleted(state, at, action.child));
     case 'status':
       return [
         { name: 'writes the status', next: () => wrote(writeStatus(state, at, action.object, without), 'object') },
@@ -77,11 +79,11 @@ function refused(turn: Turn, worker: Worker, phase: Running, name: string): read
   return steps.map((step) => ({ ...step, name: `${name} in vain, and ${step.name}` }));
 }
 
-/** Already gone is success; another uid is a conflict. */
-function deleted(state: State, at: number, uid: string): State | undefined {
+/** Already gone is success; a child that was made anew, or moved, is a conflict. */
+function deleted(state: State, at: number, { uid, version }: ApiChild): State | undefined {
   const { child } = placeOf(state, at);
   if (child === null) return state;
-  return child.uid === uid ? removeChild(state, at, child) : undefined;
+  return child.uid === uid && child.version === version ? removeChild(state, at, child) : undefined;
 }
 
 /** What a worker that overslept may do besides going on. */

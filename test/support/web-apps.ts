@@ -1,19 +1,19 @@
 import { WebApp } from '../../functions/controllers/webapp/kind.ts';
+import type { KubernetesUser } from '../../shared/adapters/kubernetes/user.ts';
 import { isTrue } from '../../shared/kube/conditions.ts';
 import type { Kind } from '../../shared/kube/kind.ts';
 import type { KubeObject, Stored } from '../../shared/kube/object.ts';
-import type { Cluster } from '../../shared/ports/cluster.ts';
 import { until } from './until.ts';
 
 const signal = new AbortController().signal;
 
 /** A user of the cluster: creates and changes WebApps, and looks at what became of them. */
 export class WebApps {
-  readonly #cluster: Cluster;
+  readonly #user: KubernetesUser;
   readonly namespace: string;
 
-  constructor(cluster: Cluster, namespace = 'default') {
-    this.#cluster = cluster;
+  constructor(user: KubernetesUser, namespace = 'default') {
+    this.#user = user;
     this.namespace = namespace;
   }
 
@@ -24,7 +24,7 @@ export class WebApps {
       metadata: { name, namespace: this.namespace },
       spec: { image: 'nginx:1.27', replicas: 1, port: 8080, ...spec },
     };
-    return (await this.#cluster.apply(WebApp, webApp, { fieldManager: 'test', force: true, signal })).object;
+    return await this.#user.apply(WebApp, webApp, { fieldManager: 'test', force: true, signal });
   }
 
   get(name: string): Promise<Stored<WebApp> | undefined> {
@@ -32,12 +32,11 @@ export class WebApps {
   }
 
   child<T extends KubeObject>(kind: Kind<T>, name: string): Promise<Stored<T> | undefined> {
-    return this.#cluster.get(kind, { namespace: this.namespace, name }, signal);
+    return this.#user.get(kind, { namespace: this.namespace, name }, signal);
   }
 
   async delete(kind: Kind, name: string): Promise<void> {
-    const object = await this.child(kind, name);
-    if (object !== undefined) await this.#cluster.delete(kind, object, signal);
+    await this.#user.delete(kind, { namespace: this.namespace, name }, signal);
   }
 
   /** @returns after how many milliseconds the WebApp was Ready in its present generation */

@@ -1,5 +1,5 @@
 import { CircuitState, ConsecutiveBreaker, circuitBreaker, handleWhen } from 'cockatiel';
-import { OperatorError, TransientError } from '../../errors.ts';
+import { LeaseLostError, OperatorError, TransientError } from '../../errors.ts';
 import { ApiError } from '../../kube/api-error.ts';
 
 export interface BreakerOptions {
@@ -44,9 +44,13 @@ function toValue<T>(value: T): { readonly value: T } {
   return { value };
 }
 
-/** For cockatiel only a returned value is a success; a refusal is one too, because somebody is there and answers. */
+/**
+ * For cockatiel only a returned value is a success; a refusal is one too, because somebody is there and answers. What was
+ * not sent, because its lease was over, says nothing.
+ */
 function toAnswer(error: unknown): { readonly refusal: OperatorError } {
-  if (error instanceof OperatorError && !isOutage(error)) return { refusal: error };
+  if (error instanceof OperatorError && !(error instanceof LeaseLostError) && !isOutage(error))
+    return { refusal: error };
   throw error;
 }
 

@@ -6,6 +6,7 @@ import { KubernetesCluster } from './cluster.ts';
 import { type CredentialSource, loadCredentials } from './credentials.ts';
 import { KubernetesMetadataSource } from './metadata-source.ts';
 import { createTransport } from './transport.ts';
+import { KubernetesUser } from './user.ts';
 
 export interface KubernetesOptions {
   readonly credentials: CredentialSource;
@@ -17,6 +18,8 @@ export interface KubernetesOptions {
 /** One cluster, over one set of connections. */
 export interface Kubernetes {
   readonly cluster: Cluster;
+  /** For people; see there. */
+  readonly user: KubernetesUser;
   readonly metadata: MetadataSource;
   /** Loads libraries and credentials, so that the first call need not. @throws {ConfigError} */
   prepare(): Promise<void>;
@@ -30,6 +33,7 @@ export function connectKubernetes({ credentials, guard, random }: KubernetesOpti
   const transport = createTransport({ credentials: loaded, guard });
   return {
     cluster: new KubernetesCluster(transport),
+    user: new KubernetesUser(transport),
     metadata: new KubernetesMetadataSource({ transport, random }),
     async prepare() {
       await loaded.current();

@@ -17,6 +17,10 @@ export interface ApiRequest {
   readonly contentType?: string;
   /** JSON text. */
   readonly body?: string;
+  /** Besides the others, or in place of them. Names in lower case. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Called each time just before the request is given to a connection; what it throws is thrown, and nothing is sent. */
+  readonly assertMaySend?: () => void;
   /** For messages: `apply Deployment.apps default/web`. */
   readonly what: string;
 }
@@ -104,7 +108,8 @@ async function ask(credentials: Credentials, pool: AgentPool, request: ApiReques
 }
 
 async function sendAs(access: Access, pool: AgentPool, request: ApiRequest, lane: Lane, signal: AbortSignal) {
-  const { method, path, query, body, accept = 'application/json', contentType } = request;
+  const { method, path, query, body, accept = 'application/json', contentType, headers } = request;
+  request.assertMaySend?.();
   return await translating(request, signal, () =>
     send(`${access.origin}${access.basePath}${path}`, {
       dispatcher: pool.for(access)[lane],
@@ -115,6 +120,7 @@ async function sendAs(access: Access, pool: AgentPool, request: ApiRequest, lane
         accept,
         'user-agent': `driftless/${packageJson.version}`,
         ...(contentType === undefined ? {} : { 'content-type': contentType }),
+        ...headers,
       },
       ...(query === undefined ? {} : { query }),
       ...(body === undefined ? {} : { body }),

@@ -5,7 +5,7 @@ import { apiVersionOf, formatGroupKind, type Kind } from '../../kube/kind.ts';
 import type { KubeObject, Stored } from '../../kube/object.ts';
 import type { WatchEvent } from '../../kube/watch-event.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { Applied, ApplyOptions, Cluster } from '../../ports/cluster.ts';
+import type { ApplyOptions, Cluster, ClusterSession, Holder, WriteOptions } from '../../ports/cluster.ts';
 import type { MetadataList, MetadataSource, WatchStart } from '../../ports/metadata-source.ts';
 import { ClusterFeed } from './cluster-feed.ts';
 import { copied, type Fields, isFields } from './cluster-fields.ts';
@@ -22,7 +22,7 @@ import {
 
 /** One call of a port, for tests that let it fail, or do something just then. */
 export interface ClusterCall {
-  readonly verb: 'get' | 'apply' | 'patchStatus' | 'delete' | 'list' | 'watch';
+  readonly verb: 'get' | 'create' | 'apply' | 'patchStatus' | 'delete' | 'list' | 'watch';
   /** `Deployment.apps default/web`; for `list` and `watch` only the kind. */
   readonly target: string;
   /** Before the call does anything, or after it did everything and before the caller learns of it. */
@@ -65,52 +65,36 @@ export class MemoryCluster implements Cluster, MetadataSource {
     });
   }
 
-  apply<T extends KubeObject>(kind: Kind<T>, object: T, options: ApplyOptions): Promise<Applied<T>> {
-    const ref = refOf(kind, keyOf(object));
-    const target = formatRef(ref);
-    return this.#call('apply', target, options.signal, () => {
-      const request = `apply ${target}`;
-      const live = this.#store.get(ref);
-      checkForm(request, kind, object);
-      const { fieldManager, force = false } = options;
-      const outcome = applied(live?.managed ?? NOTHING, sharedFieldsOf(object), fieldManager, force);
-      // As the server does it: whoever is both stale and in conflict learns of the conflict.
-      if (outcome.kind === 'conflict') throw refusal(request, 409, 'Conflict', 'fields conflict', outcome.causes);
-      checkPreconditions(request, object, live);
-      const entry = this.#write(request, ref, live, { ...outcome, apiVersion: apiVersionOf(kind) });
-      return { object: objectOf(kind, entry), created: live === undefined };
-    });
-  }
-
-  patchStatus<T extends KubeObject>(
-    kind: Kind<T>,
-    observed: Stored<T>,
-    status: Fields,
-    { fieldManager, signal }: ApplyOptions,
-  ): Promise<Stored<T>> {
-    const ref = refOf(kind, keyOf(observed));
-    const target = formatRef(ref);
-    return this.#call('patchStatus', target, signal, () => {
-      const request = `patch status of ${target}`;
-      const live = this.#existing(request, ref);
-      checkVersion(request, observed.metadata.resourceVersion, live);
-      const next = mergePatched(live.status ?? {}, copied(status));
-      return objectOf(kind, this.#store.put(ref, withStatus(live, next, fieldManager)));
-    });
-  }
-
-  delete(kind: Kind, observed: Stored, signal: AbortSignal): Promise<void> {
-    const ref = refOf(kind, keyOf(observed));
-    const target = formatRef(ref);
-    return this.#call('delete', target, signal, () => {
-      const live = this.#store.get(ref);
-      if (live === undefined) return;
-      const { uid } = observed.metadata;
-      if (uid !== live.meta.uid) {
-        throw refusal(`delete ${target}`, 409, 'Conflict', `the UID ${uid} does not match ${live.meta.uid}`);
-      }
-      this.#store.delete(live);
-    });
+  actingFor({ assertLeased }: Holder): ClusterSession {
+    /** Asked before the call is on its way; what happens to it then is the interceptor's matter. */
+    const write = async <R>(
+      verb: ClusterCall['verb'],
+      ref: ObjectRef,
+      signal: AbortSignal,
+      act: () => R,
+    ): Promise<R> => {
+      assertLeased();
+      return await this.#call(verb, formatRef(ref), signal, act);
+    };
+    return {
+      get: (kind, key, signal) => this.get(kind, key, signal),
+      create: (kind, object, options) => {
+        const ref = refOf(kind, keyOf(object));
+        return write('create', ref, options.signal, () => this.#create(kind, object, options));
+      },
+      apply: (kind, observed, desired, options) => {
+        const ref = refOf(kind, keyOf(desired));
+        return write('apply', ref, options.signal, () => this.#apply(kind, observed, desired, options));
+      },
+      patchStatus: (kind, observed, status, options) => {
+        const ref = refOf(kind, keyOf(observed));
+        return write('patchStatus', ref, options.signal, () => this.#patchStatus(kind, observed, status, options));
+      },
+      delete: (kind, observed, signal) => {
+        const ref = refOf(kind, keyOf(observed));
+        return write('delete', ref, signal, () => this.#delete(ref, observed));
+      },
+    };
   }
 
   list(kind: Kind, signal: AbortSignal): Promise<MetadataList> {
@@ -191,6 +175,53 @@ export class MemoryCluster implements Cluster, MetadataSource {
     return result;
   }
 
+  #create<T extends KubeObject>(kind: Kind<T>, object: T, { fieldManager }: WriteOptions): Stored<T> {
+    const ref = refOf(kind, keyOf(object));
+    const request = `apply ${formatRef(ref)}`;
+    checkForm(request, kind, object);
+    if (this.#store.get(ref) !== undefined) {
+      throw refusal(request, 409, 'Conflict', 'the object has been modified');
+    }
+    const { managed } = appliedTo(request, undefined, object, { fieldManager });
+    return objectOf(kind, this.#write(request, ref, undefined, { managed, apiVersion: apiVersionOf(kind) }));
+  }
+
+  #apply<T extends KubeObject>(kind: Kind<T>, observed: Stored<T>, desired: T, options: Applying): Stored<T> {
+    const ref = refOf(kind, keyOf(desired));
+    const request = `apply ${formatRef(ref)}`;
+    const live = this.#store.get(ref);
+    checkForm(request, kind, desired);
+    // As the server does it: whoever is both stale and in conflict learns of the conflict.
+    const { managed } = appliedTo(request, live, desired, options);
+    checkPreconditions(request, observed, live);
+    return objectOf(kind, this.#write(request, ref, live, { managed, apiVersion: apiVersionOf(kind) }));
+  }
+
+  #patchStatus<T extends KubeObject>(
+    kind: Kind<T>,
+    observed: Stored<T>,
+    status: Fields,
+    { fieldManager }: WriteOptions,
+  ): Stored<T> {
+    const ref = refOf(kind, keyOf(observed));
+    const request = `patch status of ${formatRef(ref)}`;
+    const live = this.#existing(request, ref);
+    checkVersion(request, observed.metadata.resourceVersion, live);
+    const next = mergePatched(live.status ?? {}, copied(status));
+    return objectOf(kind, this.#store.put(ref, withStatus(live, next, fieldManager)));
+  }
+
+  #delete(ref: ObjectRef, { metadata: { uid, resourceVersion } }: Stored): void {
+    const request = `delete ${formatRef(ref)}`;
+    const live = this.#store.get(ref);
+    if (live === undefined) return;
+    if (uid !== live.meta.uid) {
+      throw refusal(request, 409, 'Conflict', `the UID ${uid} does not match ${live.meta.uid}`);
+    }
+    checkVersion(request, resourceVersion, live);
+    this.#store.delete(live);
+  }
+
   #existing(request: string, ref: ObjectRef): Entry {
     const entry = this.#store.get(ref);
     if (entry === undefined) throw refusal(request, 404, 'NotFound', 'not found');
@@ -225,15 +256,23 @@ function checkForm(request: string, kind: Kind, { apiVersion, kind: name, metada
   }
 }
 
-/** The preconditions of an apply. An empty resourceVersion, or `0`, is none; neither is any if nothing exists. */
-function checkPreconditions(request: string, { metadata }: KubeObject, live: Entry | undefined): void {
-  const { uid, resourceVersion = '' } = metadata;
-  if (live === undefined) {
-    if (uid !== undefined) throw refusal(request, 409, 'Conflict', `uid mismatch: ${uid}, and no object was found`);
-    return;
-  }
-  if (resourceVersion !== '' && resourceVersion !== '0') checkVersion(request, resourceVersion, live);
-  if (uid !== undefined && uid !== live.meta.uid) {
+type Applying = Pick<ApplyOptions, 'fieldManager' | 'force'>;
+
+function appliedTo(request: string, live: Entry | undefined, object: KubeObject, options: Applying) {
+  const { fieldManager, force = false } = options;
+  const outcome = applied(live?.managed ?? NOTHING, sharedFieldsOf(object), fieldManager, force);
+  if (outcome.kind === 'conflict') throw refusal(request, 409, 'Conflict', 'fields conflict', outcome.causes);
+  return outcome;
+}
+
+function checkPreconditions(
+  request: string,
+  { metadata: { uid, resourceVersion } }: Stored,
+  live: Entry | undefined,
+): asserts live is Entry {
+  if (live === undefined) throw refusal(request, 409, 'Conflict', `uid mismatch: ${uid}, and no object was found`);
+  checkVersion(request, resourceVersion, live);
+  if (uid !== live.meta.uid) {
     throw refusal(request, 422, 'Invalid', 'field is immutable', [
       { reason: 'FieldValueInvalid', message: 'field is immutable', field: 'metadata.uid' },
     ]);

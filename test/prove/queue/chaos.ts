@@ -54,7 +54,7 @@ async function prove(
   const { stack, webApps, audit, lines } = proving;
   const seed = Number(DRIFTLESS_SEED ?? Date.now() % 100_000);
   say(`DRIFTLESS_SEED=${seed}`);
-  const load = new Load(webApps, stack.admin.cluster);
+  const load = new Load(webApps, stack.admin.user);
   await load.begin(seed);
   for (const name of load.wanted.keys()) await webApps.untilReady(name);
   say(`${load.wanted.size} WebApps are Ready`);

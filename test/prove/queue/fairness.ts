@@ -141,8 +141,8 @@ async function noisyOne(proving: Proving, namespace: string) {
 
 async function webAppsIn({ stack }: Proving, namespace: string): Promise<WebApps> {
   const object = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } };
-  await stack.admin.cluster.apply(Namespace, object, { fieldManager: 'test', signal: new AbortController().signal });
-  return new WebApps(stack.admin.cluster, namespace);
+  await stack.admin.user.apply(Namespace, object, { fieldManager: 'test', signal: new AbortController().signal });
+  return new WebApps(stack.admin.user, namespace);
 }
 
 async function atOnce(names: readonly string[], change: (name: string) => Promise<void>): Promise<void> {

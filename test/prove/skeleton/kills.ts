@@ -1,4 +1,5 @@
 import { WebApp } from '../../../functions/controllers/webapp/kind.ts';
+import type { KubernetesUser } from '../../../shared/adapters/kubernetes/user.ts';
 import { Deployment, Service } from '../../../shared/kube/builtin.ts';
 import { until } from '../../support/until.ts';
 import type { Claim } from '../claim.ts';
@@ -67,7 +68,7 @@ function killForwarder(shared: SharedStack): Claim {
       await Promise.all([
         webApps.apply('changed', { replicas: 3 }),
         webApps.delete(Service, 'child-deleted'),
-        scale(stack.admin.cluster, webApps.namespace, 'child-edited', 5),
+        scale(stack.admin.user, webApps.namespace, 'child-edited', 5),
         webApps.apply('created'),
         webApps.delete(WebApp, 'object-deleted'),
       ]);
@@ -87,16 +88,14 @@ function killForwarder(shared: SharedStack): Claim {
   };
 }
 
-async function scale(cluster: Scaler, namespace: string, name: string, replicas: number): Promise<void> {
+async function scale(user: KubernetesUser, namespace: string, name: string, replicas: number): Promise<void> {
   const object = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { namespace, name }, spec: { replicas } };
-  await cluster.apply(Deployment, object as never, {
+  await user.apply(Deployment, object as never, {
     fieldManager: 'kubectl-scale',
     force: true,
     signal: new AbortController().signal,
   });
 }
-
-type Scaler = Awaited<ReturnType<SharedStack['get']>>['stack']['admin']['cluster'];
 
 function count(lines: readonly { readonly line: string }[], message: string, name: string): number {
   return lines.filter(({ line }) => line.includes(message) && line.includes(`"${name}"`)).length;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import { describe, it, type TestContext } from 'node:test';
 import { createGuard } from '../../../shared/adapters/cockatiel/guard.ts';
-import { ConflictError, OperatorError, TransientError } from '../../../shared/errors.ts';
+import { ConflictError, LeaseLostError, OperatorError, TransientError } from '../../../shared/errors.ts';
 import { ApiError } from '../../../shared/kube/api-error.ts';
 
 const NAME = 'API server';
@@ -164,6 +164,17 @@ describe('the guard', () => {
       stop.abort(new Error('enough'));
       await assert.rejects(probe, { message: 'enough' });
       assert.deepEqual(states, ['open', 'half-open', 'open', 'half-open', 'open']);
+    });
+
+    it('learns nothing from a call that was not sent because its lease was over', async (t) => {
+      const { guard, states, wait } = guarded(t);
+      const unsent = failing(new LeaseLostError('over'));
+      await fail(guard, 1);
+      await assert.rejects(guard(unsent, forever), LeaseLostError);
+      await fail(guard, 1);
+      wait(1_001);
+      await assert.rejects(guard(unsent, forever), LeaseLostError);
+      assert.deepEqual(states, ['open', 'half-open', 'open']);
     });
 
     for (const [what, error] of [

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import type { Access, Credentials } from '../../../shared/adapters/kubernetes/credentials.ts';
 import { createTransport, type Transport } from '../../../shared/adapters/kubernetes/transport.ts';
+import type { Guard } from '../../../shared/ports/guard.ts';
 
 export interface FakeApiServer {
   readonly transport: Transport;
@@ -18,10 +19,17 @@ export interface FakeApiServerOptions {
   readonly streamIdleMs?: number;
   /** What `renewed` gives after `Bearer first`. @default the same */
   readonly renewed?: string;
+  /** @default none is in the way */
+  readonly guard?: Guard;
 }
 
-/** Answers over plain HTTP with what a real API server sends too rarely to wait for. No guard is in the way. */
-export async function fakeApiServer({ answers, renewed, ...options }: FakeApiServerOptions): Promise<FakeApiServer> {
+/** Answers over plain HTTP with what a real API server sends too rarely to wait for. */
+export async function fakeApiServer({
+  answers,
+  renewed,
+  guard = (call, signal) => call(signal),
+  ...options
+}: FakeApiServerOptions): Promise<FakeApiServer> {
   const requests: string[] = [];
   const server = createServer(async (request, response) => {
     const answer = answers[Math.min(requests.length, answers.length - 1)];
@@ -33,7 +41,7 @@ export async function fakeApiServer({ answers, renewed, ...options }: FakeApiSer
   const first = accessTo(`http://127.0.0.1:${port}`, 'Bearer first');
   const second = { ...first, headers: { Authorization: renewed ?? 'Bearer first' } };
   const credentials: Credentials = { current: async () => first, renewed: async () => second };
-  const transport = createTransport({ credentials, guard: (call, signal) => call(signal), ...options });
+  const transport = createTransport({ credentials, guard, ...options });
   return {
     transport,
     requests,

@@ -7,6 +7,7 @@ import type { Kind } from '../../../shared/kube/kind.ts';
 import type { KubeObject, ObjectMeta, OwnerReference, Stored } from '../../../shared/kube/object.ts';
 import { WatchExpiredError } from '../../../shared/kube/watch-error.ts';
 import type { WatchEvent } from '../../../shared/kube/watch-event.ts';
+import { sessionOf } from '../../support/session.ts';
 
 const ConfigMap: Kind = { group: '', version: 'v1', kind: 'ConfigMap', plural: 'configmaps', namespaced: true };
 const { signal } = new AbortController();
@@ -16,7 +17,7 @@ describe('the cluster in memory', () => {
   it('gives the same uids, versions and times for the same calls', async () => {
     const run = async () => {
       const cluster = new MemoryCluster();
-      await cluster.apply(ConfigMap, configMap('a'), options);
+      await sessionOf(cluster).create(ConfigMap, configMap('a'), options);
       cluster.create(ConfigMap, configMap('b'));
       return cluster.objects();
     };
@@ -26,7 +27,7 @@ describe('the cluster in memory', () => {
   it('hands out copies: changing one changes nothing that is stored', async () => {
     const cluster = new MemoryCluster();
     const sent = { ...configMap('a'), data: { a: 'b' } };
-    const { object } = await cluster.apply(ConfigMap, sent, options);
+    const object = await sessionOf(cluster).create(ConfigMap, sent, options);
     sent.data.a = 'changed';
     Object.assign(Object(object['data']), { a: 'changed' });
     assert.deepEqual(cluster.objects()[0]?.['data'], { a: 'b' });
@@ -98,11 +99,11 @@ describe('the cluster in memory', () => {
       const cluster = new MemoryCluster();
       const seen: ClusterCall[] = [];
       cluster.intercept = (call) => void seen.push(call);
-      await cluster.apply(ConfigMap, configMap('a'), options);
+      await sessionOf(cluster).create(ConfigMap, configMap('a'), options);
       await cluster.list(ConfigMap, signal);
       assert.deepEqual(seen, [
-        { verb: 'apply', target: 'ConfigMap default/a', point: 'before' },
-        { verb: 'apply', target: 'ConfigMap default/a', point: 'after' },
+        { verb: 'create', target: 'ConfigMap default/a', point: 'before' },
+        { verb: 'create', target: 'ConfigMap default/a', point: 'after' },
         { verb: 'list', target: 'ConfigMap', point: 'before' },
         { verb: 'list', target: 'ConfigMap', point: 'after' },
       ]);
@@ -118,19 +119,18 @@ describe('the cluster in memory', () => {
         cluster.intercept = (call) => {
           if (call.point === point) throw lost;
         };
-        await assert.rejects(cluster.apply(ConfigMap, configMap('a'), options), (error) => error === lost);
+        await assert.rejects(sessionOf(cluster).create(ConfigMap, configMap('a'), options), (error) => error === lost);
         assert.deepEqual(names(cluster), stored);
       });
     }
 
     it('lets others act just before a call takes effect', async () => {
       const cluster = new MemoryCluster();
-      const { object } = await cluster.apply(ConfigMap, configMap('a'), options);
+      const object = await sessionOf(cluster).create(ConfigMap, configMap('a'), options);
       cluster.intercept = ({ point }) => {
         if (point === 'before') cluster.remove(ConfigMap, { namespace: 'default', name: 'a' });
       };
-      const late = configMap('a', { uid: object.metadata.uid });
-      await assert.rejects(cluster.apply(ConfigMap, late, options), { code: 'CONFLICT' });
+      await assert.rejects(sessionOf(cluster).apply(ConfigMap, object, configMap('a'), options), { code: 'CONFLICT' });
     });
   });
 

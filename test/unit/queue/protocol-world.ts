@@ -319,14 +319,14 @@ class SteppedStore implements WorkStore {
 
   async write(item: WorkItem, expected: Revision | undefined): Promise<Swap> {
     await this.#arrive();
-    const swap = await this.#store.write(`worker/${this.#worker.id}`, item, expected);
+    const swap = await this.#store.write(`worker.${this.#worker.id}`, item, expected);
     // A reply that got lost: the call was repeated, and found that the item had moved.
     return (await this.#stop(this.#worker)) === 'go' ? swap : { kind: 'lost' };
   }
 
   async remove(_key: ItemKey, expected: Revision): Promise<Swap['kind']> {
     await this.#arrive();
-    const swap = await this.#store.remove(`worker/${this.#worker.id}`, expected);
+    const swap = await this.#store.remove(`worker.${this.#worker.id}`, expected);
     return (await this.#stop(this.#worker)) === 'go' ? swap : 'lost';
   }
 

@@ -1,20 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WebApp } from '../../../../functions/controllers/webapp/kind.ts';
+import type { KubernetesUser } from '../../../../shared/adapters/kubernetes/user.ts';
 import { ConflictError } from '../../../../shared/errors.ts';
 import { isNotFound } from '../../../../shared/kube/api-error.ts';
 import { Deployment, Ingress, Service } from '../../../../shared/kube/builtin.ts';
 import { apiVersionOf, type Kind } from '../../../../shared/kube/kind.ts';
-import type { KubeObject } from '../../../../shared/kube/object.ts';
-import type { ApplyOptions } from '../../../../shared/ports/cluster.ts';
 import { Seeded } from '../../../support/seeded.ts';
 import type { WebApps } from '../../../support/web-apps.ts';
 
 export type Spec = WebApp['spec'];
-
-/** Somebody with kubectl. */
-export interface Person {
-  apply(kind: Kind, object: KubeObject, options: ApplyOptions): Promise<unknown>;
-}
 
 const USERS = 4;
 const OBJECTS_EACH = 12;
@@ -26,11 +20,11 @@ const NEVER = new AbortController().signal;
  */
 export class Load {
   readonly #webApps: WebApps;
-  readonly #person: Person;
+  readonly #person: KubernetesUser;
   readonly #wanted = new Map<string, Spec | undefined>();
   readonly #done = new Map<string, number>();
 
-  constructor(webApps: WebApps, person: Person) {
+  constructor(webApps: WebApps, person: KubernetesUser) {
     this.#webApps = webApps;
     this.#person = person;
   }
