@@ -5,6 +5,7 @@ import { ConflictError } from '../../../../shared/errors.ts';
 import { isNotFound } from '../../../../shared/kube/api-error.ts';
 import { Deployment, Ingress, Service } from '../../../../shared/kube/builtin.ts';
 import { apiVersionOf, type Kind } from '../../../../shared/kube/kind.ts';
+import type { KubeObject } from '../../../../shared/kube/object.ts';
 import { Seeded } from '../../../support/seeded.ts';
 import type { WebApps } from '../../../support/web-apps.ts';
 
