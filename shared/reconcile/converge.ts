@@ -29,7 +29,8 @@ const MAX_ROUNDS = 5;
  *
  * The plan is asked again after its children were written, with the children as they then are. So the status that it
  * states is about the world after this run, never about the world before it: a rollout that has just been started is
- * not reported as finished.
+ * not reported as finished. Likewise when a child exists that the inventory did not name, as after the item was lost: the
+ * plan that asked for it took it for missing.
  */
 export async function converge(context: ConvergeContext, start: Observation): Promise<Converged> {
   const { cluster, controller, fieldManager, journal, now, signal } = context;
@@ -39,21 +40,28 @@ export async function converge(context: ConvergeContext, start: Observation): Pr
     const plan = controller.plan({ object: observation.object, children: childrenOf(observation), now });
     const desired = desiredChildren(controller, observation.object, plan.children);
     const wanted = desired.map(({ ref }) => ref);
-    observation = await journal.stage('observe', () => observeMore(cluster, controller, observation, wanted, signal));
+    const known = observation;
+    observation = await journal.stage('observe', () => observeMore(cluster, controller, known, wanted, signal));
+    const found = existing(observation) > existing(known);
     const changes = changesOf(observation.object, desired, observation.children, fieldManager).filter(
       (change) => !settled.has(identityOf(change)),
     );
-    if (changes.length === 0) return { observation, plan };
+    if (changes.length === 0 && (!found || round > MAX_ROUNDS)) return { observation, plan };
     if (round > MAX_ROUNDS) {
       const left = changes.map((change) => nameOf(change)).join(', ');
       throw new TransientError('PLAN_UNSTABLE', `the plan still wants to write after ${MAX_ROUNDS} rounds: ${left}`);
     }
+    if (changes.length === 0) continue;
     const creates = changes.flatMap((change) => (change.kind === 'create' ? [change.desired.ref] : []));
     if (creates.length > 0) await context.intend(creates);
     const before = observation;
     observation = await journal.stage('apply', () => apply(context, changes, before));
     for (const change of changes) if (changedNothing(change, observation)) settled.add(identityOf(change));
   }
+}
+
+function existing({ children }: Observation): number {
+  return children.filter(({ object }) => object !== undefined).length;
 }
 
 function childrenOf({ children }: Observation): Children {

@@ -65,6 +65,19 @@ describe('a store that lost everything', () => {
     assert.equal(cluster.objects().length, 1);
   });
 
+  it('does not call a child missing that exists, though the item knows none', async () => {
+    const seeing = widgetController(({ children }) =>
+      plan({
+        children: [configMap('made', { size: '1' })],
+        status: { found: children.get(ConfigMap, 'made') !== undefined },
+      }),
+    );
+    const { cluster, clock } = await lost();
+    await drive(clock, memoryWorld(seeing, { cluster, clock, store: new MemoryWorkStore({ clock }) }).ring());
+    const { status } = cluster.objects()[0] as { readonly status?: { readonly found?: boolean } };
+    assert.equal(status?.found, true);
+  });
+
   it('does not delete what somebody else made, though it names the object as its controller', async () => {
     const { cluster, clock, world } = await lost();
     const [widget] = cluster.objects();

@@ -82,9 +82,16 @@ export class OutageWorld {
         webApps.child(Deployment, name),
         webApps.child(Service, name),
       ]);
-      const runs = deployment?.spec?.template.spec?.containers[0]?.image === image && deployment.spec.replicas === 1;
-      const ready = isTrue(webApp?.status?.conditions, 'Ready', webApp?.metadata.generation);
-      return runs && ready && service !== undefined ? [] : [`${name} is not right`];
+      const has = deployment?.spec?.template.spec?.containers[0]?.image;
+      const problems = [
+        has === image ? [] : [`runs ${has} instead of ${image}`],
+        deployment?.spec?.replicas === 1 ? [] : [`has ${deployment?.spec?.replicas} replicas`],
+        service === undefined ? ['has no Service'] : [],
+        isTrue(webApp?.status?.conditions, 'Ready', webApp?.metadata.generation)
+          ? []
+          : [`is not Ready: ${JSON.stringify([webApp?.metadata.generation, webApp?.status, deployment?.status])}`],
+      ];
+      return problems.flat().map((problem) => `${name} ${problem}`);
     });
     return (await Promise.all(checks)).flat();
   }
@@ -93,11 +100,18 @@ export class OutageWorld {
   async #wrongChildren(): Promise<readonly string[]> {
     const wanted = (kind: string, name: string): boolean =>
       this.#images.has(name) && (kind !== Ingress.kind || name !== this.#name('host-dropped'));
-    const listed = await this.#kubectl(['get', 'webapp,deployment,service,ingress', '-o', 'json']);
-    const { items } = JSON.parse(listed) as { readonly items: readonly Listed[] };
-    return items
-      .filter(({ kind, metadata: { name } }) => name.startsWith(`${this.#prefix}-`) && !wanted(kind, name))
-      .map(({ kind, metadata: { name } }) => `${kind} ${name} is an orphan`);
+    const listed = await this.#kubectl([
+      'get',
+      'webapp,deployment,service,ingress',
+      '--no-headers',
+      '-o',
+      KIND_AND_NAME,
+    ]);
+    return listed
+      .split('\n')
+      .map((line) => line.split(/ +/))
+      .filter(([kind = '', name = '']) => name.startsWith(`${this.#prefix}-`) && !wanted(kind, name))
+      .map(([kind, name]) => `${kind} ${name} is an orphan`);
   }
 
   #wrongItems(items: readonly WorkItem[]): readonly string[] {
@@ -105,7 +119,10 @@ export class OutageWorld {
     const busy = mine.filter(({ lease, alarm, dirty }) => lease !== null || alarm !== null || dirty.kind !== 'clean');
     const unknown = mine.filter(({ key }) => !this.#images.has(key.name));
     return [
-      ...busy.map(({ key }) => `the item of ${key.name} is not idle`),
+      ...busy.map(
+        ({ key, alarm, lastError }) =>
+          `the item of ${key.name} is not idle (${alarm?.reason ?? 'no alarm'}, ${lastError?.message ?? 'no error'})`,
+      ),
       ...unknown.map(({ key }) => `${key.name} has an item, and is gone`),
       ...(mine.length - unknown.length === this.#images.size ? [] : ['items are missing']),
     ];
@@ -150,7 +167,4 @@ export class OutageWorld {
   }
 }
 
-interface Listed {
-  readonly kind: string;
-  readonly metadata: { readonly name: string };
-}
+const KIND_AND_NAME = 'custom-columns=KIND:.kind,NAME:.metadata.name';

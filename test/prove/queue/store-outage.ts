@@ -6,6 +6,7 @@ import { Supervisor } from '../../../infra/local/supervisor/supervisor.ts';
 import { createGuard } from '../../../shared/adapters/cockatiel/guard.ts';
 import { openFirestoreWorkStore } from '../../../shared/adapters/firestore/work-store.ts';
 import { SystemRandom } from '../../../shared/adapters/system/random.ts';
+import { messageOf } from '../../../shared/errors.ts';
 import type { WorkItem } from '../../../shared/queue/work-item.ts';
 import { until } from '../../support/until.ts';
 import type { Claim } from '../claim.ts';
@@ -108,7 +109,8 @@ async function endure(outage: Outage, stage: Stage, proving: Proving, say: (text
     },
     { withinMs: RIGHT_WITHIN_MS, everyMs: 250 },
   ).catch((error: unknown) => {
-    throw new Error(`${outage.id}: ${wrong.slice(0, 5).join(', ')} (${wrong.length})`, { cause: error });
+    const last = `${wrong.slice(0, 5).join(', ')} (${wrong.length})`;
+    throw new Error(`${messageOf(error)}; wrong at last: ${last}`, { cause: error });
   });
   const seconds = ((performance.now() - cameAt) / 1_000).toFixed(1);
   const foundMs = Math.round(await found);
