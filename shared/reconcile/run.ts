@@ -16,8 +16,11 @@ export interface Outcome {
   readonly ack: boolean;
 }
 
-/** What changes a work item ends within the store's own deadline; cut off, nobody would know how it ended. */
-const UNTIL_DONE = new AbortController().signal;
+/**
+ * What changes a work item ends within the store's own deadline; cut off, nobody would know how it ended. A signal for each
+ * call: on a shared one the listeners of all calls would gather.
+ */
+const untilDone = (): AbortSignal => new AbortController().signal;
 
 /**
  * Answers one delivery. Read this file first: the rest of the runtime hangs off it.
@@ -35,7 +38,7 @@ export async function reconcileOnce(delivery: Delivery, runtime: Runtime, signal
   const { queue, log } = runtime;
   const target = targetOf(doorbell, runtime);
 
-  const answer = await queue.answer(doorbell, messageId, UNTIL_DONE);
+  const answer = await queue.answer(doorbell, messageId, untilDone());
   if (answer.kind !== 'claimed') {
     log.info('doorbell answered', { ...fieldsOf(delivery), decision: answer.kind });
     return { kind: answer.kind, ack: answer.kind !== 'redelivered' };
@@ -88,7 +91,7 @@ async function runClaim(run: Run, runtime: Runtime, signal: AbortSignal): Promis
     lease.signal.throwIfAborted();
   }
   const canRerun = clock.monotonic() < rerunUntil;
-  const completed = await queue.complete(held, attempted.report, { canRerun }, UNTIL_DONE);
+  const completed = await queue.complete(held, attempted.report, { canRerun }, untilDone());
   log[attempted.error === undefined ? 'info' : 'warn']('run finished', {
     ...fieldsOf(delivery),
     ...attempted.record,
@@ -120,7 +123,7 @@ async function runClaim(run: Run, runtime: Runtime, signal: AbortSignal): Promis
 /** Leaves the object to somebody else, and rings for it. If the ring is lost, the alarm that is due rings instead. */
 async function handOver(held: Claim, delivery: Delivery, { queue, publisher, log }: Runtime): Promise<void> {
   const { key } = delivery.doorbell;
-  const released = await queue.release(held, UNTIL_DONE);
+  const released = await queue.release(held, untilDone());
   if (released === 'lost') return;
   await publisher.publish('changes', { key, news: { kind: 'alarm' }, trigger: 'handover' });
   log.info('object handed over', { ...fieldsOf(delivery), token: held.token });
