@@ -6,8 +6,6 @@ import type { Logger } from '../shared/ports/logger.ts';
 export interface Requests {
   /** Serves one request to its last byte, or refuses it with 503. The signal aborts when the instance is to end. */
   serve(response: ServerResponse, handle: (signal: AbortSignal) => Promise<void>): Promise<void>;
-  /** Aborts as soon as the instance is told to end: what has not started should not start here. */
-  readonly stopping: AbortSignal;
 }
 
 /**
@@ -25,11 +23,13 @@ const GRACE_MS = 8_000;
  *
  * The framework's own handler answers the latest request with 500 and exits at once, cutting off all others
  * (functions-framework-nodejs #704), so it is taken out.
+ *
+ * @param stop called at once: what has not started need not start here
  */
-export function drainOnTermination(log: Logger, close: () => Promise<void>): Requests {
+export function drainOnTermination(log: Logger, close: () => Promise<void>, stop: () => void): Requests {
   let running = 0;
+  let terminating = false;
   const abort = new AbortController();
-  const stopping = new AbortController();
   const end = (): void => {
     close().then(
       () => process.exit(0),
@@ -42,7 +42,8 @@ export function drainOnTermination(log: Logger, close: () => Promise<void>): Req
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.removeAllListeners(signal);
     process.once(signal, () => {
-      stopping.abort();
+      terminating = true;
+      stop();
       log.info('terminating', { signal, running });
       if (running === 0) end();
       else {
@@ -55,9 +56,8 @@ export function drainOnTermination(log: Logger, close: () => Promise<void>): Req
     });
   }
   return {
-    stopping: stopping.signal,
     async serve(response, handle) {
-      if (stopping.signal.aborted) {
+      if (terminating) {
         response.writeHead(503).end();
         return;
       }
@@ -67,7 +67,7 @@ export function drainOnTermination(log: Logger, close: () => Promise<void>): Req
         await finished(response).catch(() => undefined); // The caller hung up: nobody is left to serve.
       } finally {
         running -= 1;
-        if (stopping.signal.aborted && running === 0) end();
+        if (terminating && running === 0) end();
       }
     },
   };

@@ -37,7 +37,7 @@ const Settings = z
     DRIFTLESS_DEAD_LETTER_URL: url.optional(),
     /** The function that is called all the time, as Cloud Scheduler does every minute. Absent: none. */
     DRIFTLESS_SWEEP_URL: url.optional(),
-    DRIFTLESS_SWEEP_EVERY_MS: count(10, 3_600_000).default(1_000),
+    DRIFTLESS_SWEEP_EVERY_MS: count(10, 3_600_000).default(10_000),
 
     /**
      * For each instance. More than a function lets wait of one tenant, as in production: what stays here is first come,
