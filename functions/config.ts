@@ -6,6 +6,11 @@ const Config = z.object({
   ...COMMON_SETTINGS,
   /** Seconds after which a run that died is replaced. */
   DRIFTLESS_LEASE_SECONDS: z.coerce.number().min(1).max(600).default(6),
+  /**
+   * `on`: strict mode. Each write is sent under an identity of its claim, and whoever takes over a lease first has the API
+   * server refuse all further writes of the holder that lost it. The cluster needs what `driftless render fence` writes.
+   */
+  DRIFTLESS_STRICT: z.enum(['on', 'off']).default('off'),
   /** Which function this instance serves; the platform and the framework set it. */
   FUNCTION_TARGET: z.string().min(1).default('functions'),
   /** Stands in the leases and in the User-Agent of this instance; Cloud Run sets it. */

@@ -5,7 +5,7 @@ import { messageOf } from '../../shared/errors.ts';
 import type { Stack } from '../local/stack.ts';
 import { watchSources } from '../local/watch-sources.ts';
 import { listenForInterrupt } from './interrupt.ts';
-import { apiPortOption, requireEmulatorsOption, type StackFlags } from './options.ts';
+import { apiPortOption, requireEmulatorsOption, type StackFlags, strictOption } from './options.ts';
 import { STDOUT, seconds, type Terminal } from './progress.ts';
 import { startStackFor } from './start-stack.ts';
 import { Story } from './story.ts';
@@ -15,6 +15,7 @@ export function devCommand(environment: Environment): Command {
     .description('Run the whole stack locally and keep it: functions restart when their code changes.')
     .addOption(apiPortOption())
     .addOption(requireEmulatorsOption())
+    .addOption(strictOption())
     .addHelpText('after', '\nExamples:\n  npm run dev\n  npm run dev -- --api-port 6443\n')
     .action(async (options: StackFlags) => dev(options, environment, STDOUT));
 }

@@ -4,6 +4,7 @@ import { InvalidArgumentError, Option } from 'commander';
 export interface StackFlags {
   readonly apiPort?: number;
   readonly requireEmulators: boolean;
+  readonly strict?: true;
 }
 
 export function apiPortOption(): Option {
@@ -15,6 +16,10 @@ export function apiPortOption(): Option {
 export function requireEmulatorsOption(): Option {
   const text = 'fail without the Pub/Sub and Firestore emulators instead of standing in for them';
   return new Option('--require-emulators', text).default(false, 'stand in for them');
+}
+
+export function strictOption(): Option {
+  return new Option('--strict', 'strict mode: the API server refuses whoever lost a lease, whatever it sends');
 }
 
 /** What every command about work items takes. */

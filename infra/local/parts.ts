@@ -32,11 +32,17 @@ export function forwarderPart({ port, backends, kubeconfig, alarmClock }: Forwar
 /** One function under functions-framework, which serves one target per process, as in production. */
 export function functionPart(
   target: 'reconcile' | 'sweep',
-  { port, backends, kubeconfig }: OwnPart & { readonly kubeconfig: string },
+  { port, backends, kubeconfig, strict }: OwnPart & { readonly kubeconfig: string; readonly strict: boolean },
 ): Part {
   const framework = 'node_modules/@google-cloud/functions-framework/build/src/main.js';
   return nodePart(target, [framework, `--source=${ROOT}functions/index.ts`, `--target=${target}`], {
-    env: { ...backends, KUBECONFIG: kubeconfig, PORT: String(port), FUNCTION_TARGET: target },
+    env: {
+      ...backends,
+      KUBECONFIG: kubeconfig,
+      PORT: String(port),
+      FUNCTION_TARGET: target,
+      DRIFTLESS_STRICT: strict ? 'on' : 'off',
+    },
     // A request would be one to the function; the framework listens when the function is loaded.
     ready: listens(port),
     usuallyMs: 1_000,

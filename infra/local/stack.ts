@@ -4,6 +4,7 @@ import { createGuard } from '../../shared/adapters/cockatiel/guard.ts';
 import { connectKubernetes, type Kubernetes } from '../../shared/adapters/kubernetes/connect.ts';
 import { SystemRandom } from '../../shared/adapters/system/random.ts';
 import type { Environment } from '../../shared/adapters/zod/environment.ts';
+import { FUNCTIONS_ACCOUNT } from '../../shared/reconcile/fence-objects.ts';
 import { forwarderRules, functionRules, type PolicyRule } from '../../shared/reconcile/permissions.ts';
 import { startBackends } from './backends.ts';
 import { resolveBinaries } from './control-plane/binaries.ts';
@@ -11,6 +12,7 @@ import { type ControlPlane, startControlPlane } from './control-plane/control-pl
 import type { Binaries } from './control-plane/find-binaries.ts';
 import { installCrds } from './crds.ts';
 import { writeEnvFile } from './env-file.ts';
+import { installFence } from './fence.ts';
 import { type Backends, bridgePart, forwarderPart, functionPart } from './parts.ts';
 import { assertPortFree, freePorts } from './ports.ts';
 import { Supervisor } from './supervisor/supervisor.ts';
@@ -25,6 +27,8 @@ export interface StackOptions {
   readonly apiPort?: number;
   /** Fail without the emulators instead of standing in for them. @default false */
   readonly requireEmulators?: boolean;
+  /** Strict mode: late writers are fenced out by the API server. @default false */
+  readonly strict?: boolean;
   readonly environment: Environment;
   readonly onEvent: (event: StackEvent) => void;
   /** Called as soon as there is something to stop. */
@@ -83,7 +87,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     const alarmClock = environment['DRIFTLESS_ALARM_CLOCK'] ?? 'on';
     const envFile = join(supervisor.directory, 'env');
     await allOrFirstError([
-      startOwnParts({ supervisor, controlPlane, backends, ports, alarmClock }),
+      startOwnParts({ supervisor, controlPlane, backends, ports, alarmClock, strict: options.strict ?? false }),
       writeEnvFile(envFile, { KUBECONFIG: controlPlane.kubeconfig, ...backends }),
     ]);
     return {
@@ -106,7 +110,11 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   }
 }
 
-async function startCluster({ apiPort, signal }: StackOptions, supervisor: Supervisor, binaries: Binaries) {
+async function startCluster(
+  { apiPort, strict = false, signal }: StackOptions,
+  supervisor: Supervisor,
+  binaries: Binaries,
+) {
   const { promise: connected, resolve } = Promise.withResolvers<Kubernetes>();
   const controlPlane = await startControlPlane({
     supervisor,
@@ -115,7 +123,10 @@ async function startCluster({ apiPort, signal }: StackOptions, supervisor: Super
     async beforeControllers(kubeconfig) {
       const admin = connectAsAdmin(kubeconfig);
       resolve(admin);
-      await installCrds(admin.user, signal);
+      await Promise.all([
+        installCrds(admin.user, signal),
+        strict ? installFence(admin, controllers, signal) : undefined,
+      ]);
     },
   });
   return { controlPlane, admin: await connected };
@@ -148,21 +159,23 @@ interface OwnPartsOptions {
   readonly backends: Backends;
   readonly ports: readonly number[];
   readonly alarmClock: string;
+  readonly strict: boolean;
 }
 
 /** Forwarder and functions, each with the permissions that it needs and no others. */
 async function startOwnParts(options: OwnPartsOptions): Promise<void> {
-  const { supervisor, controlPlane, backends, ports, alarmClock } = options;
+  const { supervisor, controlPlane, backends, ports, alarmClock, strict } = options;
   const account = (name: string, rules: readonly PolicyRule[]): Promise<string> =>
     controlPlane.issueKubeconfig({ name, namespace: 'driftless-system', serviceAccount: name, rules });
   const [forwarderKubeconfig, kubeconfig] = await Promise.all([
     account('driftless-forwarder', forwarderRules(controllers)),
-    account('driftless-functions', functionRules(controllers)),
+    // In strict mode all is granted to the user that they act as.
+    account(FUNCTIONS_ACCOUNT, strict ? [] : functionRules(controllers)),
   ]);
   const [reconcile = 0, sweep = 0, , forwarder = 0] = ports;
   await allOrFirstError([
-    supervisor.start(functionPart('reconcile', { port: reconcile, backends, kubeconfig })),
-    supervisor.start(functionPart('sweep', { port: sweep, backends, kubeconfig })),
+    supervisor.start(functionPart('reconcile', { port: reconcile, backends, kubeconfig, strict })),
+    supervisor.start(functionPart('sweep', { port: sweep, backends, kubeconfig, strict })),
     supervisor.start(forwarderPart({ port: forwarder, backends, kubeconfig: forwarderKubeconfig, alarmClock })),
   ]);
 }

@@ -1,4 +1,4 @@
-import { ConflictError } from '../errors.ts';
+import { ConflictError, LeaseLostError } from '../errors.ts';
 import { backoffMs } from '../queue/backoff.ts';
 import type { Ending, RunReport } from '../queue/complete.ts';
 import { withDeadline } from './deadline.ts';
@@ -46,8 +46,9 @@ export async function attempt(options: PassOptions): Promise<Attempted> {
         thrown = deadline.signal.aborted ? deadline.signal.reason : error;
         if (thrown instanceof ConflictError && ++conflicts <= MAX_CONFLICTS) continue;
         failures += 1;
+        // Whoever was kept out, or overslept, does no good by trying again: if the lease is still its own, its alarm rings.
         const pauseMs = pauseFor(thrown, item.failures + failures, random.fraction());
-        if (deadline.signal.aborted || pauseMs > LONGEST_PAUSE_MS) {
+        if (deadline.signal.aborted || thrown instanceof LeaseLostError || pauseMs > LONGEST_PAUSE_MS) {
           ending = { kind: 'failed', error: errorOf(thrown), retry: retryOf(thrown), attempts: failures };
         } else {
           await clock.sleep(pauseMs, deadline.signal).catch(() => undefined); // The next round sees the abort.
@@ -57,7 +58,9 @@ export async function attempt(options: PassOptions): Promise<Attempted> {
   } finally {
     deadline.dispose();
   }
-  if (ending.kind === 'failed' && !(await pass.tell(thrown)) && ending.retry.kind === 'never') {
+  // Whoever lost the lease has nothing to tell.
+  const isOurs = !(thrown instanceof LeaseLostError);
+  if (isOurs && ending.kind === 'failed' && !(await pass.tell(thrown)) && ending.retry.kind === 'never') {
     // Quarantine is for good, so nobody would ever tell the object why: run again, to tell it then.
     ending = { ...ending, retry: { kind: 'backoff' } };
   }

@@ -13,10 +13,15 @@ export interface Proving {
 
 /** One stack for all claims of a run that need one; started by the first. */
 export class SharedStack {
+  readonly #strict: boolean;
   #proving: Promise<Proving> | undefined;
 
+  constructor({ strict = false }: { readonly strict?: boolean } = {}) {
+    this.#strict = strict;
+  }
+
   get(say: (text: string) => void): Promise<Proving> {
-    this.#proving ??= start(say);
+    this.#proving ??= start(this.#strict, say);
     return this.#proving;
   }
 
@@ -26,11 +31,12 @@ export class SharedStack {
   }
 }
 
-async function start(say: (text: string) => void): Promise<Proving> {
+async function start(strict: boolean, say: (text: string) => void): Promise<Proving> {
   const stack = await startStack({
     // Emulators of its own, whatever the caller uses.
     environment: { ...process.env, PUBSUB_EMULATOR_HOST: undefined, FIRESTORE_EMULATOR_HOST: undefined },
     requireEmulators: true,
+    strict,
     onEvent: (event) => {
       if (event.kind === 'note') say(event.text);
       if (event.kind === 'restarting') say(`${event.part} ${event.how}`);

@@ -54,6 +54,7 @@ export function sender(worker: string, isAlive: () => boolean, post: (call: Call
 }
 
 export class RemoteCluster implements Cluster {
+  readonly fence = undefined;
   readonly #inner: Cluster;
   readonly #send: Send;
 
