@@ -10,6 +10,11 @@ const Config = z.object({
   DRIFTLESS_MAX_RUNS: z.coerce.number().int().min(1).max(1_000).default(16),
   /** Deliveries that wait in an instance, half of them of one tenant; more are answered 429, and come again. */
   DRIFTLESS_MAX_WAITING: z.coerce.number().int().min(0).max(1_000).default(200),
+  /**
+   * `on`: strict mode. Each write is sent under an identity of its claim, and whoever takes over a lease first has the API
+   * server refuse all further writes of the holder that lost it. The cluster needs what `driftless render fence` writes.
+   */
+  DRIFTLESS_STRICT: z.enum(['on', 'off']).default('off'),
   /** Which function this instance serves; the platform and the framework set it. */
   FUNCTION_TARGET: z.string().min(1).default('functions'),
   /** Stands in the leases and in the User-Agent of this instance; Cloud Run sets it. */

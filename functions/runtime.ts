@@ -34,6 +34,7 @@ export function buildRuntime(config: FunctionsConfig): BuiltRuntime {
       bulkhead: { concurrency: 64, queue: 1_000 },
     }),
     random,
+    strict: config.DRIFTLESS_STRICT === 'on',
   });
   const store = openWorkStore(config, {
     clusters: [config.DRIFTLESS_CLUSTER],

@@ -5,7 +5,7 @@ import { messageOf } from '../../shared/errors.ts';
 import type { Stack } from '../local/stack.ts';
 import { watchSources } from '../local/watch-sources.ts';
 import { listenForInterrupt } from './interrupt.ts';
-import { apiPortOption, instancesOption, requireEmulatorsOption, type StackFlags } from './options.ts';
+import { apiPortOption, instancesOption, requireEmulatorsOption, type StackFlags, strictOption } from './options.ts';
 import { STDOUT, seconds, type Terminal } from './progress.ts';
 import { startStackFor } from './start-stack.ts';
 import { Story } from './story.ts';
@@ -16,9 +16,10 @@ export function devCommand(environment: Environment): Command {
     .addOption(apiPortOption())
     .addOption(requireEmulatorsOption())
     .addOption(instancesOption())
+    .addOption(strictOption())
     .addHelpText(
       'after',
-      '\nExamples:\n  npm run dev\n  npm run dev -- --api-port 6443\n  npm run dev -- --instances 3\n',
+      '\nExamples:\n  npm run dev\n  npm run dev -- --api-port 6443\n  npm run dev -- --instances 3 --strict\n',
     )
     .action(async (options: StackFlags) => dev(options, environment, STDOUT));
 }

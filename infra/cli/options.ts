@@ -5,6 +5,7 @@ export interface StackFlags {
   readonly apiPort?: number;
   readonly requireEmulators: boolean;
   readonly instances?: number;
+  readonly strict?: true;
 }
 
 export function apiPortOption(): Option {
@@ -22,6 +23,10 @@ export function instancesOption(): Option {
   return new Option('--instances <n>', 'processes that serve the reconcile function, each with a log of its own')
     .default(1)
     .argParser(parseInstances);
+}
+
+export function strictOption(): Option {
+  return new Option('--strict', 'strict mode: the API server refuses whoever lost a lease, whatever it sends');
 }
 
 /** What every command about work items takes. */

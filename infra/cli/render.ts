@@ -1,7 +1,9 @@
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command } from 'commander';
+import { stringify } from 'yaml';
 import { controllers } from '../../functions/controllers/index.ts';
+import { fenceObjects } from '../../shared/reconcile/fence-objects.ts';
 import { crdFiles, type Difference, differences, type Files } from './crd-files.ts';
 
 interface CrdsOptions {
@@ -22,6 +24,16 @@ export function renderCommand(): Command {
       const found = differences(expected, await readFiles(options.out));
       if (options.check === true) report(options.out, found);
       else await repair(options.out, expected, found);
+    });
+  render
+    .command('fence')
+    .description('Write what strict mode needs in a cluster to standard output: policy, fence and permissions.')
+    .addHelpText('after', '\nExample:\n  npx driftless render fence | kubectl apply --server-side -f -\n')
+    .action(() => {
+      const documents = fenceObjects(controllers).map(({ object }) =>
+        stringify(object, { aliasDuplicateObjects: false }),
+      );
+      process.stdout.write(documents.join('---\n'));
     });
   return render;
 }

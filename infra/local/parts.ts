@@ -34,14 +34,22 @@ export interface FunctionPart extends OwnPart {
   readonly name: string;
   readonly target: 'reconcile' | 'sweep';
   readonly kubeconfig: string;
+  readonly strict: boolean;
 }
 
 /** One instance of a function under functions-framework, which serves one target per process, as in production. */
-export function functionPart({ name, target, port, backends, kubeconfig }: FunctionPart): Part {
+export function functionPart({ name, target, port, backends, kubeconfig, strict }: FunctionPart): Part {
   const framework = 'node_modules/@google-cloud/functions-framework/build/src/main.js';
   return nodePart(name, [framework, `--source=${ROOT}functions/index.ts`, `--target=${target}`], {
-    // The name stands in the leases, where Cloud Run's revision stands in production.
-    env: { ...backends, KUBECONFIG: kubeconfig, PORT: String(port), FUNCTION_TARGET: target, K_REVISION: name },
+    env: {
+      ...backends,
+      KUBECONFIG: kubeconfig,
+      PORT: String(port),
+      FUNCTION_TARGET: target,
+      DRIFTLESS_STRICT: strict ? 'on' : 'off',
+      // The name stands in the leases, where Cloud Run's revision stands in production.
+      K_REVISION: name,
+    },
     // A request would be one to the function; the framework listens when the function is loaded.
     ready: listens(port),
     usuallyMs: 1_000,

@@ -4,6 +4,7 @@ import { createGuard } from '../../shared/adapters/cockatiel/guard.ts';
 import { connectKubernetes, type Kubernetes } from '../../shared/adapters/kubernetes/connect.ts';
 import { SystemRandom } from '../../shared/adapters/system/random.ts';
 import type { Environment } from '../../shared/adapters/zod/environment.ts';
+import { FUNCTIONS_ACCOUNT } from '../../shared/reconcile/fence-objects.ts';
 import { forwarderRules, functionRules, type PolicyRule } from '../../shared/reconcile/permissions.ts';
 import { startBackends } from './backends.ts';
 import { resolveBinaries } from './control-plane/binaries.ts';
@@ -11,6 +12,7 @@ import { type ControlPlane, startControlPlane } from './control-plane/control-pl
 import type { Binaries } from './control-plane/find-binaries.ts';
 import { installCrds } from './crds.ts';
 import { writeEnvFile } from './env-file.ts';
+import { installFence } from './fence.ts';
 import { type Backends, bridgePart, forwarderPart, functionPart } from './parts.ts';
 import { assertPortFree, freePorts } from './ports.ts';
 import { Supervisor } from './supervisor/supervisor.ts';
@@ -27,6 +29,8 @@ export interface StackOptions {
   readonly requireEmulators?: boolean;
   /** How many processes serve the reconcile function. @default 1 */
   readonly instances?: number;
+  /** Strict mode: late writers are fenced out by the API server. @default false */
+  readonly strict?: boolean;
   readonly environment: Environment;
   readonly onEvent: (event: StackEvent) => void;
   /** Called as soon as there is something to stop. */
@@ -90,7 +94,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     const env = { KUBECONFIG: controlPlane.kubeconfig, ...backends };
     const envFile = join(supervisor.directory, 'env');
     await allOrFirstError([
-      startOwnParts({ supervisor, controlPlane, backends, ports, alarmClock }),
+      startOwnParts({ supervisor, controlPlane, backends, ports, alarmClock, strict: options.strict ?? false }),
       writeEnvFile(envFile, env),
     ]);
     return {
@@ -115,7 +119,11 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   }
 }
 
-async function startCluster({ apiPort, signal }: StackOptions, supervisor: Supervisor, binaries: Binaries) {
+async function startCluster(
+  { apiPort, strict = false, signal }: StackOptions,
+  supervisor: Supervisor,
+  binaries: Binaries,
+) {
   const { promise: connected, resolve } = Promise.withResolvers<Kubernetes>();
   const controlPlane = await startControlPlane({
     supervisor,
@@ -124,7 +132,10 @@ async function startCluster({ apiPort, signal }: StackOptions, supervisor: Super
     async beforeControllers(kubeconfig) {
       const admin = connectAsAdmin(kubeconfig);
       resolve(admin);
-      await installCrds(admin.user, signal);
+      await Promise.all([
+        installCrds(admin.user, signal),
+        strict ? installFence(admin, controllers, signal) : undefined,
+      ]);
     },
   });
   return { controlPlane, admin: await connected };
@@ -176,23 +187,26 @@ interface OwnPartsOptions {
   readonly backends: Backends;
   readonly ports: Ports;
   readonly alarmClock: string;
+  readonly strict: boolean;
 }
 
 /** Forwarder and functions, each with the permissions that it needs and no others. */
 async function startOwnParts(options: OwnPartsOptions): Promise<void> {
-  const { supervisor, controlPlane, backends, ports, alarmClock } = options;
+  const { supervisor, controlPlane, backends, ports, alarmClock, strict } = options;
   const account = (name: string, rules: readonly PolicyRule[]): Promise<string> =>
     controlPlane.issueKubeconfig({ name, namespace: 'driftless-system', serviceAccount: name, rules });
   const [forwarderKubeconfig, kubeconfig] = await Promise.all([
     account('driftless-forwarder', forwarderRules(controllers)),
-    account('driftless-functions', functionRules(controllers)),
+    // In strict mode all is granted to the user that they act as.
+    account(FUNCTIONS_ACCOUNT, strict ? [] : functionRules(controllers)),
   ]);
   const { sweep, forwarder: port } = ports;
+  const common = { backends, kubeconfig, strict };
   await allOrFirstError([
     ...Object.entries(ports.reconcile).map(([name, at]) =>
-      supervisor.start(functionPart({ name, target: 'reconcile', port: at, backends, kubeconfig })),
+      supervisor.start(functionPart({ name, target: 'reconcile', port: at, ...common })),
     ),
-    supervisor.start(functionPart({ name: 'sweep', target: 'sweep', port: sweep, backends, kubeconfig })),
+    supervisor.start(functionPart({ name: 'sweep', target: 'sweep', port: sweep, ...common })),
     supervisor.start(forwarderPart({ port, backends, kubeconfig: forwarderKubeconfig, alarmClock })),
   ]);
 }

@@ -1,10 +1,13 @@
 import type { ObjectKey } from '../kube/key.ts';
 import type { Kind } from '../kube/kind.ts';
 import type { KubeObject, Stored } from '../kube/object.ts';
+import type { Fence } from './fence.ts';
 
 /** The API server of one cluster. All that is asked of it, or written to it, is somebody's: who holds a claim. */
 export interface Cluster {
   actingFor(holder: Holder): ClusterSession;
+  /** Strict mode's. Undefined: the preconditions are all that keeps late writers from doing harm. */
+  readonly fence: Fence | undefined;
 }
 
 /** For whom a session acts. */

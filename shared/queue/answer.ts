@@ -107,6 +107,7 @@ function newItem(key: ItemKey): WorkItem {
     alarm: null,
     bucket: null,
     unfinished: null,
+    unfenced: [],
     seen: NOTHING_SEEN,
     children: [],
     runs: [],

@@ -88,7 +88,11 @@ function hasLostTooMany({ unfinished }: WorkItem): boolean {
   return unfinished !== null && unfinished.claims >= MAX_LOST_HOLDERS;
 }
 
-function withoutHolder(item: LeasedItem): WorkItem {
+/** More than ever die soon after each other, because the fifth and all after it back off. */
+const MAX_UNFENCED = 32;
+
+/** The item when its lease has ended and nobody has completed the run. */
+export function withoutHolder(item: LeasedItem): WorkItem {
   const { holderIdentity } = item.lease;
   const message = `${holderIdentity} died during the run, or overslept its lease`;
   return {
@@ -96,6 +100,7 @@ function withoutHolder(item: LeasedItem): WorkItem {
     lease: null,
     dirty: CLEAN,
     children: inDoubt(item.children),
+    unfenced: [holderIdentity, ...item.unfenced].slice(0, MAX_UNFENCED),
     failures: item.failures + 1,
     lastError: { code: 'HOLDER_LOST', message },
     // An item of a build that did not count: this is the first one.

@@ -1,3 +1,4 @@
+import { withoutHolder } from './claim.ts';
 import { CLEAN, soil } from './dirty.ts';
 import { isHeld } from './lease.ts';
 import type { WorkItem } from './work-item.ts';
@@ -12,8 +13,7 @@ export function redrive(item: WorkItem, nowMs: number): WorkItem {
   const { lease } = item;
   if (lease !== null && isHeld(lease, nowMs)) return { ...item, dirty: soil(item, { kind: 'unknown' }) };
   return {
-    ...item,
-    lease: null,
+    ...(lease === null ? item : withoutHolder({ ...item, lease })),
     dirty: CLEAN,
     failures: 0,
     quarantine: null,

@@ -34,6 +34,11 @@ export interface WorkItem {
   readonly bucket: Bucket | null;
   /** The claims since the last run that was completed, with the present one; null when there are none. */
   readonly unfinished: Unfinished | null;
+  /**
+   * Whose lease was taken over, until a run has put them on the fence (strict mode; others just forget them): a thief that
+   * dies before it could leaves that to the next one. Newest first, bounded.
+   */
+  readonly unfenced: readonly string[];
   readonly seen: Seen;
   readonly children: readonly ChildRecord[];
   /** The last runs, newest first. */

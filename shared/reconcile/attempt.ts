@@ -1,4 +1,4 @@
-import { ConflictError } from '../errors.ts';
+import { ConflictError, LeaseLostError } from '../errors.ts';
 import { retryDelayMs } from '../queue/backoff.ts';
 import type { Ending, RunReport } from '../queue/complete.ts';
 import { withDeadline } from './deadline.ts';
@@ -39,7 +39,9 @@ export async function attempt(options: PassOptions): Promise<Attempted> {
   const deadline = withDeadline(clock, controller.timeoutMs, lease.signal);
   const pass = new Pass(options, journal, deadline.signal);
   let { ending, thrown } = await untilEnded(pass, options, deadline.signal).finally(() => deadline.dispose());
-  if (ending.kind === 'failed' && !(await pass.tell(thrown)) && ending.retry.kind === 'never') {
+  // Whoever lost the lease has nothing to tell.
+  const isOurs = !(thrown instanceof LeaseLostError);
+  if (isOurs && ending.kind === 'failed' && !(await pass.tell(thrown)) && ending.retry.kind === 'never') {
     // Quarantine is for good, so nobody would ever tell the object why: run again, to tell it then.
     ending = { ...ending, retry: { kind: 'backoff' } };
   }
@@ -74,7 +76,8 @@ async function untilEnded(pass: Pass, { lease, runtime }: PassOptions, signal: A
         retry.kind === 'never'
           ? Number.POSITIVE_INFINITY
           : retryDelayMs(retry, lease.claim.item.failures + failures, random.fraction(), minDelayMs);
-      if (signal.aborted || pauseMs > LONGEST_PAUSE_MS) {
+      // Whoever was kept out, or overslept, does no good by trying again: if the lease is still its own, its alarm rings.
+      if (signal.aborted || thrown instanceof LeaseLostError || pauseMs > LONGEST_PAUSE_MS) {
         return { ending: { kind: 'failed', error: errorOf(thrown), retry, attempts: failures, minDelayMs }, thrown };
       }
       await clock.sleep(pauseMs, signal).catch(() => undefined); // The next round sees the abort.

@@ -5,6 +5,8 @@ import type { Controller } from './controller.ts';
 export interface PolicyRule {
   readonly apiGroups: readonly string[];
   readonly resources: readonly string[];
+  /** Only these objects. @default all */
+  readonly resourceNames?: readonly string[];
   readonly verbs: readonly string[];
 }
 

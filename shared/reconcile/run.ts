@@ -83,7 +83,14 @@ async function runClaim(run: Run, runtime: Runtime, signal: AbortSignal): Promis
     holderIdentity: claim.item.lease.holderIdentity,
     assertLeased: () => lease.assertLeased(),
   });
-  const attempted = await attempt({ controller, cluster: session, lease, trigger: doorbell.trigger, runtime });
+  const attempted = await attempt({
+    controller,
+    cluster: session,
+    fence: cluster.fence,
+    lease,
+    trigger: doorbell.trigger,
+    runtime,
+  });
   const held = await lease.stop();
   if (lease.signal.aborted) {
     log.warn('run abandoned', { ...fieldsOf(delivery), token: claim.token, error: messageOf(lease.signal.reason) });

@@ -219,6 +219,7 @@ function fullItem(key: ItemKey): WorkItem {
     alarm: { wakeAt: 1_999_999_999_999.25, reason: 'lease' },
     bucket: { tokens: 17.123456, updatedAt: 1_767_225_600_123.456 },
     unfinished: { uid: 'uid-1', generation: 7, claims: 2 },
+    unfenced: ['reconcile-00001-abc.17.1', 'reconcile-00001-abc.17.0'],
     seen: { generation: 7, versions: { 'uid-1': '12345', 'uid.with.dots': '9' }, gone: ['uid-0'] },
     children: [child('web', 'uid-1'), child('intended', null)],
     runs: [

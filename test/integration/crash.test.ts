@@ -120,8 +120,9 @@ async function settle(world: World): Promise<void> {
 /** Two changes, each delivered once; the first process dies at its n-th contact. @returns the contacts it had */
 async function live(
   dieAt: number,
+  strict = false,
 ): Promise<{ readonly state: unknown; readonly contacts: number; readonly item: unknown }> {
-  const cluster = new MemoryCluster();
+  const cluster = new MemoryCluster({ strict });
   const clock = new FakeClock();
   const store = new MemoryWorkStore({ clock });
   const death = new Death(dieAt);
@@ -142,23 +143,25 @@ async function live(
   return {
     state: endState(cluster),
     contacts: death.contacts,
-    item: { lease: item?.lease, alarm: item?.alarm, children: existing(item).sort() },
+    item: { lease: item?.lease, alarm: item?.alarm, children: existing(item).sort(), unfenced: item?.unfenced },
   };
 }
 
 describe('a crash after any line', () => {
-  it('I4: ends in the same state, wherever the process dies', async () => {
-    const { state, contacts, item } = await live(Number.POSITIVE_INFINITY);
-    assert.deepEqual(
-      (state as { name: string }[]).map(({ name }) => name),
-      ['a', 'c', 'w'],
-    );
-    assert.deepEqual(item, { lease: null, alarm: null, children: ['a', 'c'] });
-    assert.ok(contacts > 30, `only ${contacts} contacts: the test does not see the calls`);
-    for (let n = 1; n <= contacts; n++) {
-      const other = await live(n);
-      assert.deepEqual(other.state, state, `the process died at contact ${n}`);
-      assert.deepEqual(other.item, item, `the process died at contact ${n}`);
-    }
-  });
+  for (const strict of [false, true]) {
+    it(`I4: ends in the same state, wherever the process dies${strict ? ', in strict mode' : ''}`, async () => {
+      const { state, contacts, item } = await live(Number.POSITIVE_INFINITY, strict);
+      assert.deepEqual(
+        (state as { name: string }[]).map(({ name }) => name),
+        ['a', 'c', 'w'],
+      );
+      assert.deepEqual(item, { lease: null, alarm: null, children: ['a', 'c'], unfenced: [] });
+      assert.ok(contacts > 30, `only ${contacts} contacts: the test does not see the calls`);
+      for (let n = 1; n <= contacts; n++) {
+        const other = await live(n, strict);
+        assert.deepEqual(other.state, state, `the process died at contact ${n}`);
+        assert.deepEqual(other.item, item, `the process died at contact ${n}`);
+      }
+    });
+  }
 });

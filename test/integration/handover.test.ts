@@ -22,7 +22,7 @@ async function interrupted() {
   });
   const ending = new AbortController();
   cluster.intercept = async ({ verb, point }) => {
-    if (verb !== 'apply' || point !== 'before') return;
+    if (verb !== 'create' || point !== 'before') return;
     ending.abort(new Error('the instance is terminating'));
     ending.signal.throwIfAborted();
   };

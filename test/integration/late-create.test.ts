@@ -34,6 +34,18 @@ describe('a create that arrives when its worker has long lost the lease', () => 
     );
   });
 
+  it('R22: in strict mode brings back no child, and is a lost lease', async () => {
+    const { cluster, clock, store, arrive } = await createUnderWay({ strict: true });
+    cluster.edit(Widget, KEY, 'kubectl-edit', (o) => ({ ...o, spec: { size: 0 } }));
+    clock.advance(10_000);
+    await drive(clock, memoryWorld(controller, { cluster, store, clock }).ring({}, 'second'));
+    assert.equal(await arrive(), 'refused');
+    assert.deepEqual(
+      cluster.objects().map(({ kind }) => kind),
+      ['Widget'],
+    );
+  });
+
   it('R22: changes nothing of the child that the successor has made', async () => {
     const { cluster, clock, store, arrive } = await createUnderWay();
     cluster.edit(Widget, KEY, 'kubectl-edit', (o) => ({ ...o, spec: { size: 2 } }));
@@ -51,9 +63,9 @@ describe('a create that arrives when its worker has long lost the lease', () => 
 });
 
 /** A Widget of size 1, and a first worker that is never heard of again once it has sent its create. */
-async function createUnderWay() {
-  const cluster = new MemoryCluster();
-  const clock = new FakeClock();
+async function createUnderWay({ strict = false } = {}) {
+  const cluster = new MemoryCluster({ strict });
+  const [clock, itsClock] = [new FakeClock(), new FakeClock()];
   const store = new MemoryWorkStore({ clock });
   cluster.create(Widget, {
     apiVersion: 'test.driftless.dev/v1',
@@ -68,7 +80,7 @@ async function createUnderWay() {
     sent?.resolve();
     await arrives?.promise;
   };
-  void memoryWorld(controller, { cluster, store, clock: new FakeClock() }).ring({}, 'first');
+  const first = memoryWorld(controller, { cluster, store, clock: itsClock }).ring({}, 'first');
   await sent?.promise;
   cluster.intercept = undefined;
   return {
@@ -76,13 +88,18 @@ async function createUnderWay() {
     clock,
     store,
     arrive: () => {
-      cluster.intercept = async ({ verb }) => {
-        // Whoever was refused looks again.
-        resolve(verb === 'create' ? 'arrived' : 'refused');
+      cluster.intercept = async ({ verb, point }) => {
+        if (verb === 'create' && point === 'after') resolve('arrived');
+        if (verb === 'get') resolve('refused');
         await new Promise(() => undefined);
       };
+      // Whoever was refused looks again, or gives up.
+      first.then(
+        () => resolve('refused'),
+        () => resolve('refused'),
+      );
       arrives?.resolve();
-      return arrived.then((how) => {
+      return drive(itsClock, arrived).then((how) => {
         cluster.intercept = undefined;
         return how;
       });

@@ -14,7 +14,7 @@ export interface Proving {
 }
 
 /** What a claim may want different. */
-export type ProvingOptions = Partial<Pick<StackOptions, 'instances' | 'environment'>>;
+export type ProvingOptions = Partial<Pick<StackOptions, 'instances' | 'strict' | 'environment'>>;
 
 /** One stack for all claims of a run that need one; started by the first. */
 export class SharedStack {

@@ -74,6 +74,7 @@ const REFUSALS: Readonly<Record<string, { code: number; reason: string; retryAft
 };
 
 export class RemoteCluster implements Cluster {
+  readonly fence = undefined;
   readonly #inner: Cluster;
   readonly #send: Send;
 

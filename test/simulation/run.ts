@@ -51,7 +51,13 @@ export function reportOf(
   const { item } = claim;
   const { object, child } = observed;
   const summary = { at: 0, durationMs: 0, trigger: '', writes: [], outcome: ending.kind };
-  const told = { uid: object?.uid ?? item.uid, generation: object?.generation ?? null, ending, summary };
+  const told = {
+    uid: object?.uid ?? item.uid,
+    generation: object?.generation ?? null,
+    unfenced: [],
+    ending,
+    summary,
+  };
   if (object === null || object === undefined || ending.kind !== 'settled') {
     return { ...told, seen: item.seen, children: item.children };
   }

@@ -50,6 +50,9 @@ export interface World {
   ring(doorbell?: Partial<Doorbell>, messageId?: string): Promise<Outcome>;
 }
 
+/** No two of them claim under one name, like processes. */
+let worlds = 0;
+
 /** The whole pipeline on in-memory adapters, for the Widget `default/w`. */
 export function memoryWorld(
   controller: Controller,
@@ -62,7 +65,7 @@ export function memoryWorld(
   let ids = 0;
   const random = { fraction: () => 0.5, id: () => `id-${++ids}` };
   const runtime: Runtime = {
-    queue: new WorkQueue({ store, clock, random, holderIdentity: 'test' }),
+    queue: new WorkQueue({ store, clock, random, holderIdentity: `test-${++worlds}` }),
     clusters: new Map([['local', cluster]]),
     controllers: new Map([[controller.name, controller]]),
     publisher: bell,

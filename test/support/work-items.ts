@@ -38,6 +38,7 @@ export function workItem(fields: Partial<WorkItem> = {}): WorkItem {
     alarm: null,
     bucket: null,
     unfinished: null,
+    unfenced: [],
     seen: NOTHING_SEEN,
     children: [],
     runs: [],
@@ -86,5 +87,14 @@ export function runSummary(fields: Partial<RunSummary> = {}): RunSummary {
 }
 
 export function report(ending: Ending, fields: Partial<RunReport> = {}): RunReport {
-  return { uid: 'a', generation: 1, seen: NOTHING_SEEN, children: [], ending, summary: runSummary(), ...fields };
+  return {
+    uid: 'a',
+    generation: 1,
+    seen: NOTHING_SEEN,
+    children: [],
+    unfenced: [],
+    ending,
+    summary: runSummary(),
+    ...fields,
+  };
 }

@@ -44,7 +44,7 @@ export function toDocument(item: WorkItem, nonce: string): DocumentData {
 }
 
 /** The fields that were added since the format is this one, as they are read where they are missing. */
-const ADDED: Pick<WorkItem, 'bucket' | 'unfinished'> = { bucket: null, unfinished: null };
+const ADDED: Pick<WorkItem, 'bucket' | 'unfinished' | 'unfenced'> = { bucket: null, unfinished: null, unfenced: [] };
 
 /** @throws {TerminalError} when a build of another format has written the document */
 export function fromDocument(data: DocumentData): WorkItem {

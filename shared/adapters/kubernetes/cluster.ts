@@ -1,8 +1,11 @@
-import { isNotFound } from '../../kube/api-error.ts';
+import { LeaseLostError } from '../../errors.ts';
+import { ApiError, isNotFound } from '../../kube/api-error.ts';
+import { FENCED, FENCED_USER, HOLDER_EXTRA } from '../../kube/fence.ts';
 import type { ObjectKey } from '../../kube/key.ts';
 import type { Kind } from '../../kube/kind.ts';
 import type { KubeObject, Stored } from '../../kube/object.ts';
 import type { ApplyOptions, Cluster, ClusterSession, Holder, WriteOptions } from '../../ports/cluster.ts';
+import type { Fence } from '../../ports/fence.ts';
 import {
   applyRequest,
   asStored,
@@ -20,16 +23,21 @@ import type { ApiRequest, Transport } from './transport.ts';
  */
 const NOT_EXISTING: Preconditions = { resourceVersion: '1' };
 
-/** A cluster behind its API server. Each request says whose it is: `User-Agent: driftless/webapp rev.instance.claim`. */
+/**
+ * A cluster behind its API server. Each request says whose it is: `User-Agent: driftless/webapp rev.instance.claim`; with a
+ * fence also in a way that the server can act on, as an attribute of the user who asks.
+ */
 export class KubernetesCluster implements Cluster {
+  readonly fence: Fence | undefined;
   readonly #transport: Transport;
 
-  constructor(transport: Transport) {
+  constructor(transport: Transport, fence?: Fence) {
     this.#transport = transport;
+    this.fence = fence;
   }
 
   actingFor(holder: Holder): ClusterSession {
-    return new KubernetesSession(this.#transport, holder);
+    return new KubernetesSession(this.#transport, holder, this.fence !== undefined);
   }
 }
 
@@ -38,9 +46,12 @@ class KubernetesSession implements ClusterSession {
   readonly #headers: Readonly<Record<string, string>>;
   readonly #assertLeased: () => void;
 
-  constructor(transport: Transport, { controller, holderIdentity, assertLeased }: Holder) {
+  constructor(transport: Transport, { controller, holderIdentity, assertLeased }: Holder, isFenced: boolean) {
     this.#transport = transport;
-    this.#headers = { 'user-agent': `driftless/${controller} ${holderIdentity}` };
+    this.#headers = {
+      'user-agent': `driftless/${controller} ${holderIdentity}`,
+      ...(isFenced ? { 'impersonate-user': FENCED_USER, [`impersonate-extra-${HOLDER_EXTRA}`]: holderIdentity } : {}),
+    };
     this.#assertLeased = assertLeased;
   }
 
@@ -89,9 +100,17 @@ class KubernetesSession implements ClusterSession {
 
   async #write(request: ApiRequest, signal: AbortSignal): Promise<unknown> {
     const assertMaySend = this.#assertLeased;
-    const { body } = await this.#transport.call({ ...request, headers: this.#headers, assertMaySend }, signal);
-    return body;
+    try {
+      const { body } = await this.#transport.call({ ...request, headers: this.#headers, assertMaySend }, signal);
+      return body;
+    } catch (error) {
+      throw isFenced(error) ? new LeaseLostError(`cannot ${request.what}: ${FENCED}`, { cause: error }) : error;
+    }
   }
+}
+
+function isFenced(error: unknown): boolean {
+  return error instanceof ApiError && error.status.code === 403 && error.status.message.includes(FENCED);
 }
 
 function preconditionsOf({ metadata: { uid, resourceVersion } }: Stored): Preconditions {

@@ -1,11 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
+import { LeaseLostError } from '../../errors.ts';
 import { type ApiStatus, apiErrorOf, type StatusCause } from '../../kube/api-error.ts';
+import { FENCED } from '../../kube/fence.ts';
 import { formatRef, type ObjectKey, type ObjectRef } from '../../kube/key.ts';
 import { apiVersionOf, formatGroupKind, type Kind } from '../../kube/kind.ts';
 import type { KubeObject, Stored } from '../../kube/object.ts';
 import type { WatchEvent } from '../../kube/watch-event.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { ApplyOptions, Cluster, ClusterSession, Holder, WriteOptions } from '../../ports/cluster.ts';
+import type { Fence } from '../../ports/fence.ts';
 import type { MetadataList, MetadataSource, WatchStart } from '../../ports/metadata-source.ts';
 import { ClusterFeed } from './cluster-feed.ts';
 import { copied, type Fields, isFields } from './cluster-fields.ts';
@@ -22,8 +25,8 @@ import {
 
 /** One call of a port, for tests that let it fail, or do something just then. */
 export interface ClusterCall {
-  readonly verb: 'get' | 'create' | 'apply' | 'patchStatus' | 'delete' | 'list' | 'watch';
-  /** `Deployment.apps default/web`; for `list` and `watch` only the kind. */
+  readonly verb: 'get' | 'create' | 'apply' | 'patchStatus' | 'delete' | 'fence' | 'list' | 'watch';
+  /** `Deployment.apps default/web`; for `list` and `watch` only the kind, for `fence` the holders. */
   readonly target: string;
   /** Before the call does anything, or after it did everything and before the caller learns of it. */
   readonly point: 'before' | 'after';
@@ -35,6 +38,8 @@ export type Interceptor = (call: ClusterCall) => void | Promise<void>;
 export interface MemoryClusterOptions {
   /** For timestamps only. @default 2026-01-01T00:00:00Z, always */
   readonly clock?: Pick<Clock, 'now'>;
+  /** With a fence, which is effective at once. @default false */
+  readonly strict?: boolean;
 }
 
 /**
@@ -50,11 +55,17 @@ export class MemoryCluster implements Cluster, MetadataSource {
   /** Runs around every call of the ports; the methods for tests below are not intercepted. */
   intercept: Interceptor | undefined;
 
+  readonly fence: Fence | undefined;
+  readonly #fenced = new Set<string>();
   readonly #feed = new ClusterFeed(FIRST_VERSION);
   readonly #store: ClusterStore;
 
-  constructor({ clock = { now: () => Date.parse('2026-01-01T00:00:00Z') } }: MemoryClusterOptions = {}) {
+  constructor({
+    clock = { now: () => Date.parse('2026-01-01T00:00:00Z') },
+    strict = false,
+  }: MemoryClusterOptions = {}) {
     this.#store = new ClusterStore(clock, (event) => this.#feed.append(event));
+    this.fence = strict ? this.#newFence() : undefined;
   }
 
   get<T extends KubeObject>(kind: Kind<T>, key: ObjectKey, signal: AbortSignal): Promise<Stored<T> | undefined> {
@@ -65,7 +76,7 @@ export class MemoryCluster implements Cluster, MetadataSource {
     });
   }
 
-  actingFor({ assertLeased }: Holder): ClusterSession {
+  actingFor({ holderIdentity, assertLeased }: Holder): ClusterSession {
     /** Asked before the call is on its way; what happens to it then is the interceptor's matter. */
     const write = async <R>(
       verb: ClusterCall['verb'],
@@ -74,7 +85,10 @@ export class MemoryCluster implements Cluster, MetadataSource {
       act: () => R,
     ): Promise<R> => {
       assertLeased();
-      return await this.#call(verb, formatRef(ref), signal, act);
+      return await this.#call(verb, formatRef(ref), signal, () => {
+        if (this.#fenced.has(holderIdentity)) throw new LeaseLostError(`cannot ${verb} ${formatRef(ref)}: ${FENCED}`);
+        return act();
+      });
     };
     return {
       get: (kind, key, signal) => this.get(kind, key, signal),
@@ -220,6 +234,15 @@ export class MemoryCluster implements Cluster, MetadataSource {
     }
     checkVersion(request, resourceVersion, live);
     this.#store.delete(live);
+  }
+
+  #newFence(): Fence {
+    const add = (holders: readonly string[]): void => {
+      for (const holder of holders) this.#fenced.add(holder);
+    };
+    return {
+      add: (holders, signal) => this.#call('fence', holders.join(' '), signal, () => add(holders)),
+    };
   }
 
   #existing(request: string, ref: ObjectRef): Entry {

@@ -31,12 +31,12 @@ const FENCED_WITHIN_MS = 50;
  */
 export function processChaosClaim({ strict }: ChaosOptions): Claim {
   return {
-    id: 'process-chaos',
-    text: `kill -9 and SIGSTOP past the lease at random for ${SECONDS} s under load: all is right in the end, and nobody overwrites a newer claim's write`,
+    id: strict ? 'process-chaos-strict' : 'process-chaos',
+    text: `${strict ? 'In strict mode: ' : ''}kill -9 and SIGSTOP past the lease at random for ${SECONDS} s under load: all is right in the end, and nobody overwrites a newer claim's write`,
     floor: `every object right within ${RIGHT_WITHIN_MS / 1_000} s; 0 overwrites; a killed holder replaced within ${REPLACED_WITHIN_MS / 1_000} s (p99)${strict ? `; no write later than ${FENCED_WITHIN_MS} ms after the steal` : ''}`,
     async run(context) {
       // As short as a subscription's can be: what a frozen instance has taken comes again after it.
-      const shared = new SharedStack({ instances: 3, environment: { DRIFTLESS_ACK_DEADLINE_SECONDS: '10' } });
+      const shared = new SharedStack({ instances: 3, strict, environment: { DRIFTLESS_ACK_DEADLINE_SECONDS: '10' } });
       const proving = await shared.get(context.say);
       const items = openItems(proving.stack.env);
       try {

@@ -4,6 +4,7 @@ import { processChaosClaim } from './chaos.ts';
 import { costClaims } from './cost.ts';
 import { fairnessClaim } from './fairness.ts';
 import { handoverClaim } from './handover.ts';
+import { lateWritesClaim } from './late-writes.ts';
 import { simulationClaims } from './simulation.ts';
 import { storeOutageClaim } from './store-outage.ts';
 
@@ -18,7 +19,9 @@ export function queue(): Area {
       handoverClaim(shared),
       fairnessClaim(shared),
       storeOutage.claim,
+      lateWritesClaim(),
       processChaosClaim({ strict: false }),
+      processChaosClaim({ strict: true }),
     ],
     async close() {
       await shared.close();

@@ -25,6 +25,22 @@ describe('a session of the Kubernetes adapter', () => {
     assert.deepEqual(agents, [name, name]);
   });
 
+  it('R22: in strict mode sends each request as the user whom the policy watches, for its holder', async (t) => {
+    const seen: unknown[] = [];
+    const noting: Answer = ({ headers }, response) => {
+      seen.push([headers['impersonate-user'], headers['impersonate-extra-driftless-holder']]);
+      response.end(JSON.stringify(OBJECT));
+    };
+    const { transport, close } = await fakeApiServer({ answers: [noting] });
+    t.after(close);
+    const holder = { controller: 'webapp', holderIdentity: 'rev.instance.claim', assertLeased: () => undefined };
+    const session = new KubernetesCluster(transport, { add: async () => undefined }).actingFor(holder);
+    await session.get(ConfigMap, { namespace: 'default', name: 'a' }, AbortSignal.timeout(10_000));
+    await session.create(ConfigMap, OBJECT, options());
+    const user = ['driftless-worker', 'rev.instance.claim'];
+    assert.deepEqual(seen, [user, user]);
+  });
+
   it('R22: a write that waited for its turn until the lease was over is not sent', async (t) => {
     const [asked, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const slow: Answer = async (_, response) => {

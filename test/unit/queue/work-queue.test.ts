@@ -272,6 +272,18 @@ describe('WorkQueue', () => {
     assert.equal((await queue.complete(claim, report(SETTLED), { canRerun: true }, signal)).kind, 'rerun');
   });
 
+  it('R8 R22: remembers the dead holder whose lease it takes away, and what that one may still create', async () => {
+    const { queue, clock, stored } = world();
+    const claim = claimed(await queue.answer(doorbell(news('a@1')), 'm1', signal));
+    await queue.intend(claim, [child('web', null)], signal);
+    clock.advance(10_000);
+    await queue.redrive(itemKey(), signal);
+    const item = await stored();
+    assert.deepEqual(item?.unfenced, [claim.item.lease.holderIdentity]);
+    assert.deepEqual(item?.children, [{ ...child('web', null), mayReturn: true }]);
+    assert.equal(item?.failures, 0);
+  });
+
   it('makes no item for an object that nobody has heard of', async () => {
     const { queue, stored } = world();
     assert.equal(await queue.redrive(itemKey(), signal), undefined);
