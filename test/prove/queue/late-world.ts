@@ -10,6 +10,7 @@ import type { Stored } from '../../../shared/kube/object.ts';
 import type { Doorbell } from '../../../shared/message/doorbell.ts';
 import type { Cluster, ClusterSession } from '../../../shared/ports/cluster.ts';
 import type { Revision, Swap } from '../../../shared/ports/work-store.ts';
+import { Pace } from '../../../shared/queue/pace.ts';
 import type { ItemKey, WorkItem } from '../../../shared/queue/work-item.ts';
 import { WorkQueue } from '../../../shared/queue/work-queue.ts';
 import { defineController, plan } from '../../../shared/reconcile/controller.ts';
@@ -108,6 +109,7 @@ export class LateWorld {
       clusters: new Map([['local', this.#noting(cluster)]]),
       controllers: new Map([[lateController.name, lateController]]),
       publisher: { publish: async () => 'unused', close: async () => undefined },
+      retries: new Pace(10, 10_000),
       clock,
       random,
       log: new LogBook(),
@@ -220,7 +222,12 @@ export class LateWorld {
   }
 
   async #run(): Promise<void> {
-    const delivery = { messageId: `run-${performance.now()}`, deliveryAttempt: 1, doorbell: this.#doorbell() };
+    const delivery = {
+      messageId: `run-${performance.now()}`,
+      deliveryAttempt: 1,
+      topic: 'changes',
+      doorbell: this.#doorbell(),
+    } as const;
     await reconcileOnce(delivery, this.#runtime, signal);
   }
 
