@@ -22,11 +22,12 @@ export function startInstance(): Instance {
   const config = configOrExit();
   const { runtime, prepare, close } = buildRuntime(config);
   prepare().catch((error: unknown) => runtime.log.warn('not prepared; the first request tries again', { error }));
+  const turns = new Turns({ ...runtime, slots: config.DRIFTLESS_MAX_RUNS, room: config.DRIFTLESS_MAX_WAITING });
   let requests: Requests | undefined;
   return {
     runtime,
-    turns: new Turns({ ...runtime, slots: config.DRIFTLESS_MAX_RUNS, room: config.DRIFTLESS_MAX_WAITING }),
-    requests: () => (requests ??= drainOnTermination(runtime.log, close)),
+    turns,
+    requests: () => (requests ??= drainOnTermination(runtime.log, close, () => turns.stop())),
   };
 }
 

@@ -15,11 +15,12 @@ export function reconcileWith({ runtime, turns, requests }: Instance): HttpFunct
   return async (request, response) => {
     const hungUp = new AbortController();
     response.once('close', () => hungUp.abort());
-    const waiting = AbortSignal.any([hungUp.signal, requests().stopping]);
     await requests().serve(response, async (signal) => {
       const delivery = decode({ headers: request.headers, body: request.body }, runtime);
       const status =
-        delivery === undefined ? 400 : await turns.take(delivery, waiting, () => answer(delivery, runtime, signal));
+        delivery === undefined
+          ? 400
+          : await turns.take(delivery, hungUp.signal, () => answer(delivery, runtime, signal));
       response.status(status ?? 429).end();
     });
   };

@@ -6,8 +6,6 @@ import type { Logger } from '../shared/ports/logger.ts';
 export interface Requests {
   /** Serves one request to its last byte. The signal aborts when the instance must be gone soon. */
   serve(response: ServerResponse, handle: (signal: AbortSignal) => Promise<void>): Promise<void>;
-  /** Aborts as soon as the instance is told to end: what has not started should not start here. */
-  readonly stopping: AbortSignal;
 }
 
 /** Cloud Run kills an instance 10 s after SIGTERM. */
@@ -19,12 +17,13 @@ const GRACE_MS = 8_000;
  *
  * The framework's own handler answers the latest request with 500 and exits at once, cutting off all others
  * (functions-framework-nodejs #704), so it is taken out.
+ *
+ * @param stop called at once: what has not started need not start here
  */
-export function drainOnTermination(log: Logger, close: () => Promise<void>): Requests {
+export function drainOnTermination(log: Logger, close: () => Promise<void>, stop: () => void): Requests {
   let running = 0;
   let terminating = false;
   const abort = new AbortController();
-  const stopping = new AbortController();
   const end = (): void => {
     close().then(
       () => process.exit(0),
@@ -38,14 +37,13 @@ export function drainOnTermination(log: Logger, close: () => Promise<void>): Req
     process.removeAllListeners(signal);
     process.once(signal, () => {
       terminating = true;
-      stopping.abort();
+      stop();
       log.info('terminating', { signal, running });
       if (running === 0) end();
       else setTimeout(() => abort.abort(new Error('the instance is terminating')), GRACE_MS).unref();
     });
   }
   return {
-    stopping: stopping.signal,
     async serve(response, handle) {
       running += 1;
       try {

@@ -14,7 +14,8 @@ export class Turns {
   readonly #lanes: Lanes;
   readonly #clock: Clock;
   readonly #log: Logger;
-  readonly #starts = new Map<Passenger, () => void>();
+  /** For each that waits: tells it whether it starts. */
+  readonly #waiting = new Map<Passenger, (starts: boolean) => void>();
   #turnedAway = 0;
 
   constructor({ clock, log, ...lanes }: TurnsOptions) {
@@ -36,7 +37,7 @@ export class Turns {
     const passenger: Passenger = { tenant: tenantOf(doorbell.key), topic };
     const place = this.#lanes.enter(passenger, this.#clock.monotonic());
     if (place === 'full') return this.#turnAway();
-    if (place === 'waiting' && !(await this.#started(passenger, signal))) return this.#leave(passenger);
+    if (place === 'waiting' && !(await this.#starts(passenger, signal))) return this.#leave(passenger);
     try {
       return await work();
     } finally {
@@ -44,24 +45,27 @@ export class Turns {
     }
   }
 
-  #started(passenger: Passenger, signal: AbortSignal): Promise<boolean> {
+  /** Turns away everybody who waits, so that somebody else gets them. */
+  stop(): void {
+    for (const tell of this.#waiting.values()) tell(false);
+  }
+
+  #starts(passenger: Passenger, signal: AbortSignal): Promise<boolean> {
     return new Promise((resolve) => {
-      const giveUp = (): void => {
-        this.#starts.delete(passenger);
-        resolve(false);
-      };
-      this.#starts.set(passenger, () => {
+      const giveUp = (): void => tell(false);
+      const tell = (starts: boolean): void => {
         signal.removeEventListener('abort', giveUp);
-        this.#starts.delete(passenger);
-        resolve(true);
-      });
+        this.#waiting.delete(passenger);
+        resolve(starts);
+      };
+      this.#waiting.set(passenger, tell);
       signal.addEventListener('abort', giveUp, { once: true });
       if (signal.aborted) giveUp();
     });
   }
 
   #leave(passenger: Passenger): undefined {
-    for (const next of this.#lanes.leave(passenger, this.#clock.monotonic())) this.#starts.get(next)?.();
+    for (const next of this.#lanes.leave(passenger, this.#clock.monotonic())) this.#waiting.get(next)?.(true);
     if (this.#turnedAway === 0 || this.#lanes.size.waiting > 0) return;
     this.#log.info('room for deliveries again', { turnedAway: this.#turnedAway });
     this.#turnedAway = 0;

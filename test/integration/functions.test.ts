@@ -17,7 +17,6 @@ const instance = {
   turns: new Turns({ ...world.runtime, slots: 1, room: 0 }),
   requests: () => ({
     serve: (_response: unknown, handle: (s: AbortSignal) => Promise<void>) => handle(new AbortController().signal),
-    stopping: new AbortController().signal,
   }),
 };
 http('reconcile', reconcileWith(instance));

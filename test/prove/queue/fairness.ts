@@ -8,7 +8,7 @@ import type { Proving, SharedStack } from '../shared-stack.ts';
 
 const QUIET_NAMESPACES = 5;
 /** Changes of quiet WebApps in each measurement, one after the other, and the pause between two. */
-const CHANGES = 300;
+const CHANGES = 200;
 const PAUSE_MS = 50;
 const NOISY = Number(process.env['NOISY'] ?? 1_500);
 /** Requests of the noisy user under way at once. */
@@ -39,7 +39,7 @@ export function fairnessClaim(shared: SharedStack): Claim {
       say(`alone: ${figures(alone)}`);
       const before = proving.lines.length;
       const noise = noisy.start();
-      const beside = await measured(quiet);
+      const beside = await measured(quiet).finally(() => noise.stop());
       const { changed, flapped } = await noise.stop();
       say(`beside the noise: ${figures(beside)}`);
 

@@ -26,6 +26,7 @@ function world(room = 2) {
   return {
     log,
     started,
+    turns,
     /** Work that lasts until it is ended. */
     take: (name: string, of: Delivery, signal = new AbortController().signal) =>
       turns.take(of, signal, async () => {
@@ -79,6 +80,17 @@ describe('turns of deliveries', () => {
     stopping.abort();
     assert.equal(await second, undefined);
     assert.equal(await take('third', delivery('a'), stopping.signal), undefined);
+    await end('first');
+    assert.equal(await first, 'first done');
+    assert.deepEqual(started, ['first']);
+  });
+
+  it('when the instance ends, whoever waits is turned away at once, and work under way goes on', async () => {
+    const { take, end, turns, started } = world();
+    const first = take('first', delivery('a'));
+    const second = take('second', delivery('a'));
+    turns.stop();
+    assert.equal(await second, undefined);
     await end('first');
     assert.equal(await first, 'first done');
     assert.deepEqual(started, ['first']);
