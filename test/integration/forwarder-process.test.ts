@@ -174,7 +174,7 @@ describe('forwarder process with the alarm clock', () => {
     const key = itemKey();
     const { nowMs } = await store.read(key, signal);
     await store.write(workItem({ key, alarm: { wakeAt: nowMs + 300, reason: 'backoff' } }), undefined, signal);
-    const [message] = await broker.pull('background', { max: 1, waitMs: 30_000 }, signal);
+    const [message] = await broker.pull('changes', { max: 1, waitMs: 30_000 }, signal);
     assert.deepEqual(decode(message?.data ?? ''), { key, news: { kind: 'alarm' }, trigger: 'alarm' });
 
     const { lateMs } = await forwarder.said('alarm rung');
