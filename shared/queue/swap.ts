@@ -57,7 +57,10 @@ export async function decideAndSwap<T>(
   let reading = known;
   for (let lost = 0; lost < MAX_ATTEMPTS; lost += 1) {
     if (lost > 0) {
-      await clock.sleep(random.fraction() * Math.min(FIRST_PAUSE_MS * 2 ** lost, LONGEST_PAUSE_MS), signal);
+      // Memory was only old; a race that was lost to somebody else will be run again.
+      if (reading?.from === 'store') {
+        await clock.sleep(random.fraction() * Math.min(FIRST_PAUSE_MS * 2 ** lost, LONGEST_PAUSE_MS), signal);
+      }
       step = { kind: 'unsure' };
     }
     if (step.kind === 'unsure') {

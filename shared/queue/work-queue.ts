@@ -96,7 +96,10 @@ export class WorkQueue {
       ({ item, nowMs, revision, from }): Step<Answered> => {
         const decision = answer(item, doorbell, claimant, { nowMs, fraction });
         if (from === 'memory' && !this.#canTrust(decision, doorbell)) return { kind: 'unsure' };
-        if (from === 'store' && remembered !== undefined) this.#recent.learn(revision === remembered.revision);
+        if (from === 'store' && remembered !== undefined) {
+          this.#recent.learn(revision === remembered.revision);
+          this.#recent.forget(doorbell.key); // It is read already, and whatever is decided now makes it old.
+        }
         switch (decision.kind) {
           case 'claim': {
             const claimed = decision.item;
