@@ -3,8 +3,8 @@ import { backoffMs } from './backoff.ts';
 import { take } from './bucket.ts';
 import { CLEAN } from './dirty.ts';
 import { lastKnown, startsOver, withTold } from './generation.ts';
-import { inDoubt } from './inventory.ts';
 import { type LeasedItem, nextToken, withLease } from './lease.ts';
+import { withoutLease } from './release.ts';
 import type { Alarm, WorkItem } from './work-item.ts';
 
 /** Who would work on the item, because of which message. */
@@ -88,19 +88,12 @@ function hasLostTooMany({ unfinished }: WorkItem): boolean {
   return unfinished !== null && unfinished.claims >= MAX_LOST_HOLDERS;
 }
 
-/** More than ever die soon after each other, because the fifth and all after it back off. */
-const MAX_UNFENCED = 32;
-
 /** The item when its lease has ended and nobody has completed the run. */
 export function withoutHolder(item: LeasedItem): WorkItem {
   const { holderIdentity } = item.lease;
   const message = `${holderIdentity} died during the run, or overslept its lease`;
   return {
-    ...item,
-    lease: null,
-    dirty: CLEAN,
-    children: inDoubt(item.children),
-    unfenced: [holderIdentity, ...item.unfenced].slice(0, MAX_UNFENCED),
+    ...withoutLease(item),
     failures: item.failures + 1,
     lastError: { code: 'HOLDER_LOST', message },
     // An item of a build that did not count: this is the first one.

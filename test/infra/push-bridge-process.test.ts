@@ -54,7 +54,12 @@ describe('the push bridge as a process', { timeout: 60_000 }, () => {
     const id = await publisher.publish('changes', doorbell());
     const [request] = await reconcile.received(1);
     assert.ok(request);
-    assert.deepEqual(decodePush(request), { messageId: id, deliveryAttempt: 1, doorbell: doorbell() });
+    assert.deepEqual(decodePush(request), {
+      messageId: id,
+      deliveryAttempt: 1,
+      topic: 'changes',
+      doorbell: doorbell(),
+    });
 
     await publisher.publish('background', doorbell({ news: { kind: 'alarm' } }));
     await reconcile.received(2);

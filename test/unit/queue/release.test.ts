@@ -31,6 +31,10 @@ describe('release', () => {
     }
   });
 
+  it('R22: has the next run keep its holder out, in strict mode', () => {
+    assert.deepEqual(released.unfenced, ['worker-1']);
+  });
+
   it('R8: has the next run look for children whose creation may still be under way', () => {
     assert.deepEqual(released.children, [{ ...child('web', 'c'), mayReturn: true }]);
   });
