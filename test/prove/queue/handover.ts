@@ -9,7 +9,7 @@ import { messageOf } from '../../../shared/errors.ts';
 import { Deployment } from '../../../shared/kube/builtin.ts';
 import { encode } from '../../../shared/message/codec.ts';
 import { functionRules } from '../../../shared/reconcile/permissions.ts';
-import { SlowProxy } from '../../support/slow-proxy.ts';
+import { Door } from '../../support/door.ts';
 import { until } from '../../support/until.ts';
 import type { Claim } from '../claim.ts';
 import type { Proving, SharedStack } from '../shared-stack.ts';
@@ -27,14 +27,14 @@ export function handoverClaim(shared: SharedStack): Claim {
     async run({ say }) {
       const proving = await shared.get(say);
       const { stack, webApps, lines } = proving;
-      const proxy = await SlowProxy.to(stack.controlPlane.server);
+      const door = await Door.open(Number(new URL(stack.controlPlane.server).port));
       try {
-        const port = await startSlow(proving, proxy.url);
+        const port = await startSlow(proving, `https://${door.host}`);
         await webApps.apply(NAME, { image: 'nginx:0' });
         await webApps.untilReady(NAME);
         const took: number[] = [];
         for (let round = 1; round <= ROUNDS; round++) {
-          proxy.hold();
+          door.freeze();
           const claimed = claims(lines);
           const answered = push(port, round);
           await until('the slow instance has the object', async () => claims(lines) > claimed);
@@ -52,7 +52,7 @@ export function handoverClaim(shared: SharedStack): Claim {
           );
           took.push(performance.now() - toldAt);
           say(`round ${round}: done ${Math.round(took.at(-1) ?? 0)} ms after SIGTERM; its message: ${await answered}`);
-          proxy.letGo();
+          door.thaw();
           await webApps.untilReady(NAME);
         }
         const slowest = Math.max(...took);
@@ -61,7 +61,7 @@ export function handoverClaim(shared: SharedStack): Claim {
           ok: slowest <= 1_000,
         };
       } finally {
-        await proxy.close();
+        await door.shut();
       }
     },
   };

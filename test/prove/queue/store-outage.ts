@@ -8,11 +8,11 @@ import { openFirestoreWorkStore } from '../../../shared/adapters/firestore/work-
 import { SystemRandom } from '../../../shared/adapters/system/random.ts';
 import { messageOf } from '../../../shared/errors.ts';
 import type { WorkItem } from '../../../shared/queue/work-item.ts';
+import { Door } from '../../support/door.ts';
 import { until } from '../../support/until.ts';
 import type { Claim } from '../claim.ts';
 import { type Proving, SharedStack } from '../shared-stack.ts';
 import { OutageWorld } from './outage-world.ts';
-import { StoreDoor } from './store-door.ts';
 
 const AWAY_MS = 30_000;
 const RIGHT_WITHIN_MS = 120_000;
@@ -144,13 +144,13 @@ async function barWhileBusy(outage: Outage, stage: Stage): Promise<string> {
 
 /** A Firestore emulator behind a door, and a stack that knows the door only. */
 class Stage {
-  readonly door: StoreDoor;
+  readonly door: Door;
   readonly stack: SharedStack;
   readonly #part: Part;
   readonly #store;
   #supervisor = new Supervisor();
 
-  private constructor(door: StoreDoor, { host, part }: Extract<Emulator, { kind: 'sdk' }>) {
+  private constructor(door: Door, { host, part }: Extract<Emulator, { kind: 'sdk' }>) {
     this.door = door;
     this.#part = part;
     this.stack = new SharedStack({ environment: { FIRESTORE_EMULATOR_HOST: door.host } });
@@ -170,7 +170,7 @@ class Stage {
     const environment = { ...process.env, FIRESTORE_EMULATOR_HOST: undefined };
     const { firestore: emulator } = await findEmulators(environment, { pubsub, firestore });
     if (emulator.kind !== 'sdk') throw new Error('the Firestore emulator of the Cloud SDK is needed');
-    const stage = new Stage(await StoreDoor.open(firestore), emulator);
+    const stage = new Stage(await Door.open(firestore), emulator);
     await stage.start();
     return stage;
   }

@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
 /**
- * The way to a store, which can be barred while the store lives on: what is called an outage by whoever is on the other
+ * The way to a server, which can be barred while the server lives on: what is called an outage by whoever is on the other
  * side of it. Relays TCP connections; while it is frozen they hang, and while it is shut there is nobody.
  */
-export class StoreDoor {
+export class Door {
   /** `127.0.0.1:4000` */
   readonly host: string;
   readonly #server: Server;
@@ -20,12 +20,12 @@ export class StoreDoor {
     server.on('connection', (socket) => this.#relay(socket));
   }
 
-  /** @param target the store's port on this machine */
-  static async open(target: number): Promise<StoreDoor> {
+  /** @param target the server's port on this machine */
+  static async open(target: number): Promise<Door> {
     const server = createServer({ pauseOnConnect: true });
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
-    return new StoreDoor(server, target);
+    return new Door(server, target);
   }
 
   /** Cuts all connections, and refuses others. */
@@ -53,10 +53,10 @@ export class StoreDoor {
   }
 
   #relay(socket: Socket): void {
-    const store = connect(this.#target, '127.0.0.1');
+    const server = connect(this.#target, '127.0.0.1');
     for (const [from, to] of [
-      [socket, store],
-      [store, socket],
+      [socket, server],
+      [server, socket],
     ] as const) {
       this.#sockets.add(from);
       from.on('data', (chunk) => to.write(chunk));
