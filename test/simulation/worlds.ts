@@ -74,7 +74,7 @@ export const LARGE: readonly World[] = [
     { specs: ['none'], drifts: 1, crashes: 1, pauses: 1 },
     7,
   ),
-  world('a change, a crash, a pause', { specs: ['b'], crashes: 1, pauses: 1 }, 6),
+  world('a change, a crash, a pause', { specs: ['b'], crashes: 1, pauses: 1 }, 5),
   world(
     'the child is not wanted any more, somebody deletes it, a pause',
     { specs: ['none'], childDeletes: 1, pauses: 1 },
