@@ -24,6 +24,8 @@ export interface DemoStep {
   readonly act: (world: DemoWorld) => Promise<void>;
   /** @throws {StepTimeoutError} when it does not come about */
   readonly untilDone: (world: DemoWorld) => Promise<void>;
+  /** What the parts' story comes to in the end; it may be told a little after the cluster shows it. */
+  readonly lastWords: string;
   /** After it there is nothing left to look at. */
   readonly endsTheStory?: boolean;
 }
@@ -39,6 +41,7 @@ export const DEMO_STEPS: readonly DemoStep[] = [
     done: 'It is Ready: a Deployment, a Service and an Ingress run for it.',
     act: (world) => applyWebApp(world, 'nginx:1.27'),
     untilDone: (world) => untilReady(world, 'nginx:1.27'),
+    lastWords: 'settled, then idle',
   },
   {
     name: 'Service deleted, until repaired',
@@ -55,6 +58,7 @@ export const DEMO_STEPS: readonly DemoStep[] = [
         const service = await world.cluster.get(Service, KEY, world.signal);
         return service !== undefined && service.metadata.uid !== world.deletedUid;
       }),
+    lastWords: 'settled, then idle',
   },
   {
     name: 'image changed, until rolled out',
@@ -62,6 +66,7 @@ export const DEMO_STEPS: readonly DemoStep[] = [
     done: 'The new image is rolled out, and the WebApp is Ready again.',
     act: (world) => applyWebApp(world, 'nginx:1.29'),
     untilDone: (world) => untilReady(world, 'nginx:1.29'),
+    lastWords: 'settled, then idle',
   },
   {
     name: 'deleted, until cleaned up',
@@ -75,6 +80,7 @@ export const DEMO_STEPS: readonly DemoStep[] = [
         const left = await Promise.all(CHILDREN.map((kind) => world.cluster.get(kind, KEY, world.signal)));
         return left.every((child) => child === undefined);
       }),
+    lastWords: 'then forgotten: the object is gone',
     endsTheStory: true,
   },
 ];

@@ -67,16 +67,21 @@ async function runStory(stack: Stack, { keep }: DemoOptions, signal: AbortSignal
   const world = demoWorld(stack.admin.user, signal);
   const told: { readonly name: string; readonly ms: number }[] = [];
   const story = new Story();
-  let lastHeard = performance.now();
+  let [lastHeard, heard] = [0, ''];
   const stopStory = stack.supervisor.onLine((_part, line) => {
-    for (const text of story.hear(line)) terminal.line(text);
+    for (const text of story.hear(line)) {
+      terminal.line(text);
+      heard += text;
+    }
     if (isStory(line)) lastHeard = performance.now();
   });
   for (const step of DEMO_STEPS) {
     if (keep && step.endsTheStory) continue;
     terminal.line(`\n${pc.bold(pc.underline(step.title))}`);
+    heard = '';
     const ms = await takeStep(step, world, stack);
     // What a step still causes belongs under its title.
+    await until(`the parts say: ${step.lastWords}`, signal, async () => heard.includes(step.lastWords));
     await until('the parts are quiet', signal, async () => performance.now() - lastHeard > QUIET_MS);
     for (const text of story.rest()) terminal.line(text);
     told.push({ name: step.name, ms });

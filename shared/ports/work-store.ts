@@ -1,4 +1,4 @@
-import type { ItemKey, WorkItem } from '../queue/work-item.ts';
+import type { Alarm, ItemKey, WorkItem } from '../queue/work-item.ts';
 
 /** A work item as it was read. */
 export interface ReadItem {
@@ -29,12 +29,17 @@ export interface WorkStore {
   write(item: WorkItem, expected: Revision | undefined, signal: AbortSignal): Promise<Swap>;
   remove(key: ItemKey, expected: Revision, signal: AbortSignal): Promise<Swap['kind']>;
   /** The items whose `wakeAt` has come by the store's time, longest overdue first, at most `limit`. */
-  due(limit: number, signal: AbortSignal): Promise<readonly ItemKey[]>;
+  due(limit: number, signal: AbortSignal): Promise<readonly DueAlarm[]>;
   /**
    * One page of all items of a cluster, in an order of the store's own; the last item of a page leads to the next one.
    * Costs a read per item: for people, not for runs.
    */
   list(cluster: string, page: Page, signal: AbortSignal): Promise<readonly WorkItem[]>;
+}
+
+export interface DueAlarm {
+  readonly key: ItemKey;
+  readonly reason: Alarm['reason'];
 }
 
 export interface Page {

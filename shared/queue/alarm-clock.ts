@@ -43,7 +43,7 @@ export interface AlarmClockStats extends AlarmRingerStats {
   readonly gaps: number;
   /** Alarms that are due soon. */
   readonly held: number;
-  /** Alarms that were rung within the grace time, answered or not. */
+  /** Alarms that were rung within twice the grace time, answered or not. */
   readonly remembered: number;
 }
 

@@ -6,6 +6,7 @@ import type { AlarmTable, UpcomingAlarm } from './alarm-table.ts';
 import { Pace } from './pace.ts';
 import { Pause } from './pause.ts';
 import { type TenantBudgets, tenantOf } from './tenant-budgets.ts';
+import { wasLeft } from './work-item.ts';
 
 export interface AlarmRingerOptions {
   readonly table: AlarmTable;
@@ -106,23 +107,12 @@ export class AlarmRinger {
 
   /** What is owed to a change must not wait behind the background's backlog; what many tenants could fill goes by budget. */
   #topicOf({ key, reason }: UpcomingAlarm): Topic {
-    switch (reason) {
-      case 'lease':
-      case 'handover':
-        // Its holder ended in the middle of the work. There are never more of them than runs that ended so.
-        return 'changes';
-      case 'requeue':
-        return 'background';
-      case 'backoff':
-      case 'rerun':
-      case 'throttled':
-      case 'redrive': {
-        const { budgets, clock } = this.#options;
-        if (budgets.take(tenantOf(key), clock.monotonic()) === 'within') return 'changes';
-        budgets.demote(tenantOf(key));
-        return 'background';
-      }
-    }
+    if (wasLeft(reason)) return 'changes';
+    if (reason === 'requeue') return 'background';
+    const { budgets, clock } = this.#options;
+    if (budgets.take(tenantOf(key), clock.monotonic()) === 'within') return 'changes';
+    budgets.demote(tenantOf(key));
+    return 'background';
   }
 
   #delivered(alarm: UpcomingAlarm, messageId: string): void {

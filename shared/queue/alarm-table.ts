@@ -1,5 +1,5 @@
 import { Agenda } from '../watch/agenda.ts';
-import type { Alarm, ItemKey } from './work-item.ts';
+import { type Alarm, type ItemKey, wasLeft } from './work-item.ts';
 
 /** Where an alarm stands in the store's order: by time, and by id within one time. */
 export interface AlarmPosition {
@@ -32,6 +32,12 @@ export interface AlarmTableOptions {
 }
 
 /**
+ * How long the first ring for what a dead holder left may take to be answered: the instance that gets it may be as dead.
+ * Twice as long for each further ring, up to the grace time.
+ */
+const LEFT_GRACE_MS = 1_000;
+
+/**
  * How far a window looks ahead: less than a living holder leaves of its lease. Each claim sets an alarm for its lease
  * (6 s), and each completion or renewal takes it away; at four seconds none of them is ever looked at, and what is left
  * of them are those who died.
@@ -51,12 +57,12 @@ const SETTLED_MS = 5_000;
  * passed over: a window begins behind it, and from the beginning again once a grace time has passed. So a backlog of
  * any size is rung in order and once, and alarms that nobody answers keep no others from being rung.
  *
- * Bounded: the alarms of one window, and the ids of those that were rung within the grace time.
+ * Bounded: the alarms of one window, and the ids of what was rung within twice the grace time.
  */
 export class AlarmTable {
   readonly #options: AlarmTableOptions;
-  /** By id, in the order in which they may be rung again. */
-  readonly #rung = new Map<string, { readonly wakeAt: number; readonly againAt: number }>();
+  /** By id, in the order in which they were rung. */
+  readonly #rung = new Map<string, Rung>();
   #shown: readonly UpcomingAlarm[] = [];
   #agenda = new Agenda<UpcomingAlarm>();
   #after: AlarmPosition | undefined;
@@ -79,7 +85,7 @@ export class AlarmTable {
   /** Whether there is nothing left to ring in a window that may hide others: time for the next one. */
   isSpent(nowMs: number): boolean {
     this.#forget(nowMs);
-    return this.#isFull() && this.#shown.every((alarm) => this.#againAt(alarm) !== undefined);
+    return this.#isFull() && this.#shown.every((alarm) => this.#isAwaited(alarm, nowMs));
   }
 
   /** Where to look from now on. What is held stays due until the new window is shown. */
@@ -91,7 +97,7 @@ export class AlarmTable {
     } else {
       for (const alarm of this.#shown) {
         const settled = spent || alarm.wakeAt <= nowMs - SETTLED_MS;
-        if (!settled || this.#againAt(alarm) === undefined) break;
+        if (!settled || !this.#isAwaited(alarm, nowMs)) break;
         this.#after = { wakeAt: alarm.wakeAt, id: alarm.id };
       }
     }
@@ -105,15 +111,21 @@ export class AlarmTable {
     this.#forget(nowMs);
     this.#shown = alarms;
     this.#agenda = new Agenda();
-    for (const alarm of alarms) this.#agenda.add(this.#againAt(alarm) ?? alarm.wakeAt, alarm);
+    for (const alarm of alarms) this.#agenda.add(this.#rungOf(alarm)?.againAt ?? alarm.wakeAt, alarm);
   }
 
   /** The alarm that has been due for longest. From now on it counts as rung. */
   take(nowMs: number): UpcomingAlarm | undefined {
     const alarm = this.#agenda.take(nowMs);
     if (alarm === undefined) return undefined;
+    const times = (this.#rungOf(alarm)?.times ?? 0) + 1;
     this.#rung.delete(alarm.id);
-    this.#rung.set(alarm.id, { wakeAt: alarm.wakeAt, againAt: nowMs + this.#options.graceMs });
+    this.#rung.set(alarm.id, {
+      wakeAt: alarm.wakeAt,
+      times,
+      againAt: nowMs + this.#graceOf(alarm, times),
+      forgottenAt: nowMs + 2 * this.#options.graceMs,
+    });
     return alarm;
   }
 
@@ -128,16 +140,35 @@ export class AlarmTable {
     return this.#shown.length >= this.#options.limit;
   }
 
-  /** When an alarm that was rung is rung again; undefined when it was not, or has changed since. */
-  #againAt({ id, wakeAt }: AlarmPosition): number | undefined {
+  /** Whether it was rung, and is not due again yet. */
+  #isAwaited(alarm: UpcomingAlarm, nowMs: number): boolean {
+    const rung = this.#rungOf(alarm);
+    return rung !== undefined && rung.againAt > nowMs;
+  }
+
+  /** Undefined when it was not rung lately, or has changed since. */
+  #rungOf({ id, wakeAt }: AlarmPosition): Rung | undefined {
     const rung = this.#rung.get(id);
-    return rung?.wakeAt === wakeAt ? rung.againAt : undefined;
+    return rung?.wakeAt === wakeAt ? rung : undefined;
+  }
+
+  #graceOf({ reason }: UpcomingAlarm, times: number): number {
+    const { graceMs } = this.#options;
+    return wasLeft(reason) ? Math.min(graceMs, LEFT_GRACE_MS * 2 ** (times - 1)) : graceMs;
   }
 
   #forget(nowMs: number): void {
-    for (const [id, { againAt }] of this.#rung) {
-      if (againAt > nowMs) return;
+    for (const [id, { forgottenAt }] of this.#rung) {
+      if (forgottenAt > nowMs) return;
       this.#rung.delete(id);
     }
   }
+}
+
+interface Rung {
+  readonly wakeAt: number;
+  /** How often, in a row. */
+  readonly times: number;
+  readonly againAt: number;
+  readonly forgottenAt: number;
 }

@@ -77,6 +77,14 @@ export interface Alarm {
   readonly reason: 'lease' | 'backoff' | 'requeue' | 'rerun' | 'throttled' | 'redrive' | 'handover';
 }
 
+/**
+ * Whether the alarm stands for work that a holder left in the middle of it. Such work goes first: it was under way, and
+ * there is never more of it than there were runs that ended so.
+ */
+export function wasLeft(reason: Alarm['reason']): boolean {
+  return reason === 'lease' || reason === 'handover';
+}
+
 /** A token bucket: what was in it at some time. It fills by itself; see `bucket.ts`. */
 export interface Bucket {
   readonly tokens: number;

@@ -2,7 +2,7 @@ import { LeaseLostError } from '../errors.ts';
 import type { Doorbell } from '../message/doorbell.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Random } from '../ports/random.ts';
-import type { Revision, WorkStore } from '../ports/work-store.ts';
+import type { DueAlarm, Revision, WorkStore } from '../ports/work-store.ts';
 import { answer, type Answer as Decision } from './answer.ts';
 import { complete, type RunReport } from './complete.ts';
 import { withIntended } from './inventory.ts';
@@ -91,6 +91,14 @@ export class WorkQueue {
     const claimant = { holderIdentity, messageId, leaseDurationMs: this.leaseDurationMs };
     const fraction = this.#swap.random.fraction();
     const remembered = this.#recent.recall(doorbell.key, this.#swap.clock.monotonic());
+    const write = (item: WorkItem, answered: (written: Written) => Answered): Step<Answered> => ({
+      kind: 'write',
+      item,
+      stored: (written) => {
+        this.#recent.forget(doorbell.key);
+        return answered(written);
+      },
+    });
     return decideAndSwap(
       doorbell.key,
       ({ item, nowMs, revision, from }): Step<Answered> => {
@@ -98,22 +106,20 @@ export class WorkQueue {
         if (from === 'memory' && !this.#canTrust(decision, doorbell)) return { kind: 'unsure' };
         if (from === 'store' && remembered !== undefined) {
           this.#recent.learn(revision === remembered.revision);
-          this.#recent.forget(doorbell.key); // It is read already, and whatever is decided now makes it old.
+          if (revision !== remembered.revision) this.#recent.forget(doorbell.key);
         }
         switch (decision.kind) {
           case 'claim': {
             const claimed = decision.item;
-            const stored = (written: Written): Answered => {
-              this.#recent.forget(doorbell.key);
+            return write(claimed, (written) => {
               if (from === 'memory') this.#recent.learn(true);
               return { kind: 'claimed', claim: claimOf(claimed, written) };
-            };
-            return { kind: 'write', item: claimed, stored };
+            });
           }
           case 'dirty':
           case 'throttled':
           case 'backing-off':
-            return { kind: 'write', item: decision.item, stored: () => ({ kind: decision.kind, ack: true }) };
+            return write(decision.item, () => ({ kind: decision.kind, ack: true }));
           case 'already-dirty':
             return { kind: 'keep', value: { kind: 'dirty', ack: true } };
           case 'already-throttled':
@@ -124,9 +130,7 @@ export class WorkQueue {
             return { kind: 'keep', value: { kind: 'no-news', ack: true } };
           case 'quarantined': {
             const value: Answered = { kind: 'quarantined', ack: true };
-            return decision.item === undefined
-              ? { kind: 'keep', value }
-              : { kind: 'write', item: decision.item, stored: () => value };
+            return decision.item === undefined ? { kind: 'keep', value } : write(decision.item, () => value);
           }
           case 'redelivered':
             return { kind: 'keep', value: { kind: 'redelivered', ack: false } };
@@ -242,8 +246,8 @@ export class WorkQueue {
     );
   }
 
-  /** The items whose alarm is due, longest overdue first. Ring each of them with news of the kind `alarm`. */
-  async due(limit: number, signal: AbortSignal): Promise<readonly ItemKey[]> {
+  /** The alarms that are due, longest overdue first. Ring each of them with news of the kind `alarm`. */
+  async due(limit: number, signal: AbortSignal): Promise<readonly DueAlarm[]> {
     return this.#swap.store.due(limit, signal);
   }
 

@@ -151,10 +151,10 @@ export function workStoreContract(
       const without = await create(emptyItem(keyOf(clusters[1], 'answered'), alarm(nowMs - 4_000)));
       await store.write(emptyItem(keyOf(clusters[1], 'answered')), without, signal);
 
-      const names = async (limit: number) => (await store.due(limit, signal)).map((key) => key.name);
+      const names = async (limit: number) => (await store.due(limit, signal)).map(({ key }) => key.name);
       assert.deepEqual(await names(10), ['due-1st', 'due-2nd', 'due-3rd']);
       assert.deepEqual(await names(2), ['due-1st', 'due-2nd']);
-      assert.deepEqual(await store.due(1, signal), [keyOf(clusters[0], 'due-1st')]);
+      assert.deepEqual(await store.due(1, signal), [{ key: keyOf(clusters[0], 'due-1st'), reason: 'requeue' }]);
     });
 
     it('lists the items of one cluster page by page, each of them once', async () => {

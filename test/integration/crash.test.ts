@@ -4,7 +4,7 @@ import { MemoryCluster } from '../../shared/adapters/memory/cluster.ts';
 import { MemoryWorkStore } from '../../shared/adapters/memory/work-store.ts';
 import { ConfigMap } from '../../shared/kube/builtin.ts';
 import type { Stored } from '../../shared/kube/object.ts';
-import type { Page, ReadItem, Revision, Swap, WorkStore } from '../../shared/ports/work-store.ts';
+import type { DueAlarm, Page, ReadItem, Revision, Swap, WorkStore } from '../../shared/ports/work-store.ts';
 import type { ItemKey, WorkItem } from '../../shared/queue/work-item.ts';
 import { type Controller, plan } from '../../shared/reconcile/controller.ts';
 import { sweep } from '../../shared/reconcile/sweep.ts';
@@ -52,7 +52,7 @@ class MortalStore implements WorkStore {
   remove(key: ItemKey, expected: Revision, s: AbortSignal): Promise<Swap['kind']> {
     return this.#mortal(() => this.#inner.remove(key, expected, s));
   }
-  due(limit: number, s: AbortSignal): Promise<readonly ItemKey[]> {
+  due(limit: number, s: AbortSignal): Promise<readonly DueAlarm[]> {
     return this.#mortal(() => this.#inner.due(limit, s));
   }
   list(cluster: string, page: Page, s: AbortSignal): Promise<readonly WorkItem[]> {

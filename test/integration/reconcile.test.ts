@@ -6,6 +6,7 @@ import type { Condition } from '../../shared/kube/conditions.ts';
 import type { KubeObject, Stored } from '../../shared/kube/object.ts';
 import { type Plan, type PlanInput, plan } from '../../shared/reconcile/controller.ts';
 import { requeueAfter } from '../../shared/reconcile/result.ts';
+import { sweep } from '../../shared/reconcile/sweep.ts';
 import { drive } from '../support/drive.ts';
 import { memoryWorld, type World } from '../support/memory-runtime.ts';
 import { configMap, Widget, type WidgetObject, widgetController } from '../support/objects.ts';
@@ -250,7 +251,9 @@ describe('reconcileOnce', () => {
     world.clock.advance(599_000);
     assert.deepEqual(await world.store.due(10, signal), []);
     world.clock.advance(2_000);
-    assert.deepEqual(await world.store.due(10, signal), [world.key]);
+    assert.deepEqual(await world.store.due(10, signal), [{ key: world.key, reason: 'requeue' }]);
+    assert.equal(await sweep(world.runtime, signal), 1);
+    assert.equal(world.bell.rung.at(-1)?.topic, 'background');
     assert.deepEqual(await world.ring({ news: { kind: 'alarm' } }), { kind: 'reconciled', ack: true });
   });
 

@@ -11,7 +11,7 @@ import type { KubeObject, Stored } from '../../shared/kube/object.ts';
 import type { Doorbell } from '../../shared/message/doorbell.ts';
 import type { Publisher, Topic } from '../../shared/ports/broker.ts';
 import type { ApplyOptions, Cluster, ClusterSession, Holder, WriteOptions } from '../../shared/ports/cluster.ts';
-import type { Page, ReadItem, Revision, Swap, WorkStore } from '../../shared/ports/work-store.ts';
+import type { DueAlarm, Page, ReadItem, Revision, Swap, WorkStore } from '../../shared/ports/work-store.ts';
 import type { ItemKey, WorkItem } from '../../shared/queue/work-item.ts';
 
 /** `unsent`: the call never arrives. `unheard`: it arrives, and its reply does not. `refused`: the answer is an error. */
@@ -157,7 +157,7 @@ export class RemoteStore implements WorkStore {
   remove(key: ItemKey, expected: Revision, signal: AbortSignal): Promise<Swap['kind']> {
     return this.#send({ about: key.name, what: 'remove' }, signal, () => this.#inner.remove(key, expected, NEVER));
   }
-  due(limit: number, signal: AbortSignal): Promise<readonly ItemKey[]> {
+  due(limit: number, signal: AbortSignal): Promise<readonly DueAlarm[]> {
     return this.#send({ about: '', what: 'due' }, signal, () => this.#inner.due(limit, NEVER));
   }
   list(cluster: string, page: Page, signal: AbortSignal): Promise<readonly WorkItem[]> {

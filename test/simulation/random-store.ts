@@ -1,6 +1,6 @@
 /** The store as one instance has it, watched: every change of an item is one that its author may make (I2, I6). */
 import { isDeepStrictEqual } from 'node:util';
-import type { Page, ReadItem, Revision, Swap, WorkStore } from '../../shared/ports/work-store.ts';
+import type { DueAlarm, Page, ReadItem, Revision, Swap, WorkStore } from '../../shared/ports/work-store.ts';
 import type { ItemKey, WorkItem } from '../../shared/queue/work-item.ts';
 
 const NEVER = new AbortController().signal;
@@ -37,7 +37,7 @@ export class WatchedStore implements WorkStore {
     return swap;
   }
 
-  due(limit: number): Promise<readonly ItemKey[]> {
+  due(limit: number): Promise<readonly DueAlarm[]> {
     return this.#inner.due(limit, NEVER);
   }
 

@@ -1,7 +1,7 @@
 import type { Encoded, PublishedMessage } from '../../message/codec.ts';
 import type { AlarmView, StoreState } from '../../ports/alarm-source.ts';
 import type { Queue } from '../../ports/broker.ts';
-import type { Page, ReadItem, Revision, Swap } from '../../ports/work-store.ts';
+import type { DueAlarm, Page, ReadItem, Revision, Swap } from '../../ports/work-store.ts';
 import type { AlarmWindow } from '../../queue/alarm-table.ts';
 import type { ItemKey, WorkItem } from '../../queue/work-item.ts';
 
@@ -13,7 +13,7 @@ export interface Protocol {
   readonly 'work-items/read': Call<{ readonly key: ItemKey }, ReadItem>;
   readonly 'work-items/write': Call<{ readonly item: WorkItem; readonly expected?: Revision }, Swap>;
   readonly 'work-items/remove': Call<{ readonly key: ItemKey; readonly expected: Revision }, Swap['kind']>;
-  readonly 'work-items/due': Call<{ readonly limit: number }, readonly ItemKey[]>;
+  readonly 'work-items/due': Call<{ readonly limit: number }, readonly DueAlarm[]>;
   readonly 'work-items/list': Call<{ readonly cluster: string; readonly page: Page }, readonly WorkItem[]>;
   readonly 'alarms/state': Call<{ readonly cluster: string }, StoreState>;
   /** Answers when the window shows something else than `known`, or after `waitMs` with what it shows all the same. */

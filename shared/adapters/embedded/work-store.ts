@@ -1,4 +1,4 @@
-import type { Page, ReadItem, Revision, Swap, WorkStore } from '../../ports/work-store.ts';
+import type { DueAlarm, Page, ReadItem, Revision, Swap, WorkStore } from '../../ports/work-store.ts';
 import type { ItemKey, WorkItem } from '../../queue/work-item.ts';
 import { EmbeddedClient, type EmbeddedClientOptions } from './client.ts';
 
@@ -24,7 +24,7 @@ export class EmbeddedWorkStore implements WorkStore {
     return this.#client.call('work-items/remove', { key, expected }, signal);
   }
 
-  due(limit: number, signal: AbortSignal): Promise<readonly ItemKey[]> {
+  due(limit: number, signal: AbortSignal): Promise<readonly DueAlarm[]> {
     return this.#client.call('work-items/due', { limit }, signal);
   }
 

@@ -1,7 +1,7 @@
 import type { Timestamp } from '@google-cloud/firestore';
 import type { Random } from '../../ports/random.ts';
-import type { Page, ReadItem, Revision, Swap, WorkStore } from '../../ports/work-store.ts';
-import { formatItemKey, type ItemKey, type WorkItem } from '../../queue/work-item.ts';
+import type { DueAlarm, Page, ReadItem, Revision, Swap, WorkStore } from '../../ports/work-store.ts';
+import { type Alarm, formatItemKey, type ItemKey, type WorkItem } from '../../queue/work-item.ts';
 import { Connection, type ConnectionOptions, unlessLost } from './connection.ts';
 import {
   documentOf,
@@ -90,13 +90,13 @@ class FirestoreWorkStore implements WorkStore {
     );
   }
 
-  async due(limit: number, signal: AbortSignal): Promise<readonly ItemKey[]> {
+  async due(limit: number, signal: AbortSignal): Promise<readonly DueAlarm[]> {
     const found = await Promise.all(this.#clusters.map((cluster) => this.#dueIn(cluster, limit, signal)));
     return found
       .flat()
       .sort((a, b) => msOf(a.wakeAt) - msOf(b.wakeAt))
       .slice(0, limit)
-      .map(({ key }) => key);
+      .map(({ key, alarm: { reason } }) => ({ key, reason }));
   }
 
   async list(cluster: string, { after, limit }: Page, signal: AbortSignal): Promise<readonly WorkItem[]> {
@@ -135,8 +135,8 @@ class FirestoreWorkStore implements WorkStore {
       async ({ db }) => {
         const alarms = itemsOf(db, cluster).where('shard', 'in', SHARDS).where('wakeAt', '>', NO_ALARM);
         const wanted = until === undefined ? alarms : alarms.where('wakeAt', '<=', until);
-        const snapshot = await wanted.orderBy('wakeAt').limit(limit).select('key', 'wakeAt').get();
-        // Sound: `toDocument` wrote both fields, and the filter leaves out items without an alarm.
+        const snapshot = await wanted.orderBy('wakeAt').limit(limit).select('key', 'wakeAt', 'alarm').get();
+        // Sound: `toDocument` wrote these fields, and the filter leaves out items without an alarm.
         return { alarms: snapshot.docs.map((document) => document.data() as DueItem), readTime: snapshot.readTime };
       },
       signal,
@@ -147,6 +147,7 @@ class FirestoreWorkStore implements WorkStore {
 interface DueItem {
   readonly key: ItemKey;
   readonly wakeAt: Timestamp;
+  readonly alarm: Alarm;
 }
 
 function updateTimeOf(revision: Revision, time: typeof Timestamp): Timestamp {

@@ -1,5 +1,5 @@
 import type { Clock } from '../../ports/clock.ts';
-import type { Page, ReadItem, Revision, Swap, WorkStore } from '../../ports/work-store.ts';
+import type { DueAlarm, Page, ReadItem, Revision, Swap, WorkStore } from '../../ports/work-store.ts';
 import { formatItemKey, type ItemKey, type WorkItem } from '../../queue/work-item.ts';
 
 interface Stored {
@@ -55,7 +55,7 @@ export class MemoryWorkStore implements WorkStore {
     return 'stored';
   }
 
-  async due(limit: number, signal: AbortSignal): Promise<readonly ItemKey[]> {
+  async due(limit: number, signal: AbortSignal): Promise<readonly DueAlarm[]> {
     signal.throwIfAborted();
     const nowMs = this.#tick(0) / 1000;
     return [...this.#items.values()]
@@ -64,7 +64,7 @@ export class MemoryWorkStore implements WorkStore {
       )
       .sort((a, b) => a.wakeAt - b.wakeAt)
       .slice(0, limit)
-      .map(({ key }) => key);
+      .map(({ key, reason }) => ({ key, reason }));
   }
 
   async list(cluster: string, { after, limit }: Page, signal: AbortSignal): Promise<readonly WorkItem[]> {

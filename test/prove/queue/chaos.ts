@@ -114,10 +114,14 @@ async function untilRight({ webApps }: Proving, load: Load, items: Items): Promi
   return wrong;
 }
 
-/** How long after its holder was killed each item was claimed again; infinitely long for one that was not. */
+/**
+ * How long after its holder was killed each item was claimed again; infinitely long for one that was not. One who was
+ * killed before it could log its claim had it when it was killed, at the latest.
+ */
 function replacements(orphaned: readonly Orphaned[], claims: readonly LoggedClaim[], say: ProveContext['say']) {
+  const known = [...claims, ...orphaned.map(({ item, token, killedAt }) => ({ item, token, at: killedAt }))];
   return orphaned.map(({ item, token, killedAt }) => {
-    const next = claims.filter((claim) => claim.item === item && claim.token > token).map(({ at }) => at);
+    const next = known.filter((claim) => claim.item === item && claim.token > token).map(({ at }) => at);
     const ms = Math.min(...next) - killedAt;
     if (ms > REPLACED_WITHIN_MS) say(`${item}: token ${token}, killed ${new Date(killedAt).toISOString()}, ${ms} ms`);
     return ms;

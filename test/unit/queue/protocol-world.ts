@@ -4,7 +4,7 @@ import { MemoryWorkStore } from '../../../shared/adapters/memory/work-store.ts';
 import { TransientError } from '../../../shared/errors.ts';
 import type { Version } from '../../../shared/kube/version.ts';
 import type { Doorbell, News } from '../../../shared/message/doorbell.ts';
-import type { ReadItem, Revision, Swap, WorkStore } from '../../../shared/ports/work-store.ts';
+import type { DueAlarm, ReadItem, Revision, Swap, WorkStore } from '../../../shared/ports/work-store.ts';
 import type { Ending } from '../../../shared/queue/complete.ts';
 import type { ItemKey, WorkItem } from '../../../shared/queue/work-item.ts';
 import { type Claim, WorkQueue } from '../../../shared/queue/work-queue.ts';
@@ -330,7 +330,7 @@ class SteppedStore implements WorkStore {
     return (await this.#stop(this.#worker)) === 'go' ? swap : 'lost';
   }
 
-  async due(): Promise<readonly ItemKey[]> {
+  async due(): Promise<readonly DueAlarm[]> {
     return [];
   }
 

@@ -144,7 +144,7 @@ describe('WorkQueue', () => {
     assert.equal((await late.answer(doorbell({ kind: 'alarm' }), 'm2', signal)).kind, 'no-news');
     assert.deepEqual(await late.due(10, signal), []);
     clock.advance(200);
-    assert.deepEqual(await late.due(10, signal), [itemKey()]);
+    assert.deepEqual(await late.due(10, signal), [{ key: itemKey(), reason: 'lease' }]);
     const second = claimed(await late.answer(doorbell({ kind: 'alarm' }), 'm2', signal));
     assert(second.token > first.token);
 
@@ -219,7 +219,7 @@ describe('WorkQueue', () => {
     clock.advance(599_999);
     assert.deepEqual(await queueOf('other').due(10, signal), []);
     clock.advance(2);
-    assert.deepEqual(await queueOf('other').due(10, signal), [itemKey()]);
+    assert.deepEqual(await queueOf('other').due(10, signal), [{ key: itemKey(), reason: 'requeue' }]);
     claimed(await queueOf('other').answer(doorbell({ kind: 'alarm' }), 'm2', signal));
     assert.deepEqual(await queueOf('other').due(10, signal), []);
   });
@@ -259,7 +259,7 @@ describe('WorkQueue', () => {
 
     const before = await queue.redrive(itemKey(), signal);
     assert.deepEqual(before?.quarantine, { reason: 'INVALID_SPEC', generation: 1 });
-    assert.deepEqual(await queue.due(10, signal), [itemKey()]);
+    assert.deepEqual(await queue.due(10, signal), [{ key: itemKey(), reason: 'redrive' }]);
     assert.equal((await stored())?.failures, 0);
     claimed(await queue.answer(doorbell({ kind: 'alarm' }), 'm3', signal));
   });
