@@ -5,6 +5,7 @@ import { SystemClock } from '../shared/adapters/system/clock.ts';
 import { SystemRandom } from '../shared/adapters/system/random.ts';
 import { Pace } from '../shared/queue/pace.ts';
 import { WorkQueue } from '../shared/queue/work-queue.ts';
+import { keepOutOf } from '../shared/reconcile/keep-out.ts';
 import type { Runtime } from '../shared/reconcile/runtime.ts';
 import { openPublisher, openWorkStore } from '../shared/roots/backends.ts';
 import type { FunctionsConfig } from './config.ts';
@@ -52,17 +53,19 @@ export function buildRuntime(config: FunctionsConfig): BuiltRuntime {
     config,
     createGuard({ name: 'Pub/Sub', timeoutMs: 10_000, retry: { maxAttempts: 3, maxDelayMs: 500 } }),
   );
+  const clusters = new Map([[config.DRIFTLESS_CLUSTER, kubernetes.cluster]]);
   const queue = new WorkQueue({
     store,
     clock,
     random,
+    keepOut: keepOutOf(clusters, log),
     holderIdentity: `${config.K_REVISION}.${random.id()}`,
     leaseDurationMs: config.DRIFTLESS_LEASE_SECONDS * 1_000,
   });
   return {
     runtime: {
       queue,
-      clusters: new Map([[config.DRIFTLESS_CLUSTER, kubernetes.cluster]]),
+      clusters,
       controllers: new Map(controllers.map((controller) => [controller.name, controller])),
       publisher,
       // As controller-runtime has it: 10 a second, and those of ten seconds at once.

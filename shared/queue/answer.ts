@@ -51,7 +51,7 @@ function decide(item: WorkItem, doorbell: Doorbell, claimant: Claimant, context:
   if (lease !== null && isHeld(lease, nowMs)) {
     // Our own claim, whose reply got lost.
     if (lease.holderIdentity === claimant.holderIdentity) {
-      return { kind: 'claim', item: renewed({ ...item, lease }, nowMs) };
+      return { kind: 'claim', item: renewed({ ...item, lease }, nowMs), lost: [] };
     }
     if (lease.messageId === claimant.messageId) return { kind: 'redelivered' };
     if (!isNews(item, doorbell, nowMs)) return { kind: 'no-news' };

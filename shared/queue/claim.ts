@@ -23,8 +23,12 @@ export interface AnswerContext {
 }
 
 export type Claiming =
-  /** Store the item, run, `complete`, and only then acknowledge. */
-  | { readonly kind: 'claim'; readonly item: LeasedItem }
+  /**
+   * Store the item, run, `complete`, and only then acknowledge.
+   *
+   * @prop lost who had the lease before and lost it, newest first: in strict mode put them on the fence, then store
+   */
+  | { readonly kind: 'claim'; readonly item: LeasedItem; readonly lost: readonly string[] }
   /** The object has no run left. Store the item, then acknowledge: its alarm rings when there is one. */
   | { readonly kind: 'throttled'; readonly item: WorkItem }
   /** The alarm is set already. Acknowledge. */
@@ -43,12 +47,14 @@ const MAX_LOST_HOLDERS = 5;
 export function claim(item: WorkItem, doorbell: Doorbell, claimant: Claimant, nowMs: number): Claiming {
   const { failures, unfinished } = startsOver(item, doorbell) ? { failures: 0, unfinished: null } : item;
   const next: WorkItem = { ...item, lease: null, dirty: CLEAN, quarantine: null, failures, unfinished };
+  const { unfenced: lost } = item;
   const taking = take(item.bucket, nowMs);
   if (taking.kind === 'empty') return throttle(item, next, taking.tokenAt, nowMs);
   const claims = (unfinished?.claims ?? 0) + 1;
   const counted = { ...withTold(lastKnown(next), item.seen, doorbell), claims };
   const lease = { ...claimant, token: nextToken(item, nowMs), renewTime: nowMs };
-  return { kind: 'claim', item: withLease({ ...next, bucket: taking.bucket, unfinished: counted }, lease) };
+  const claimed = { ...next, bucket: taking.bucket, unfinished: counted, unfenced: [] };
+  return { kind: 'claim', item: withLease(claimed, lease), lost };
 }
 
 /** An alarm that comes earlier stays: whoever answers it will set this one. */

@@ -17,8 +17,6 @@ export interface RunReport {
   readonly seen: Seen;
   /** The whole inventory: every child that exists or may exist, also when the run broke off. */
   readonly children: readonly ChildRecord[];
-  /** Who lost the lease and could not be put on the fence: the next run tries. */
-  readonly unfenced: readonly string[];
   readonly ending: Ending;
   readonly summary: RunSummary;
 }
@@ -126,7 +124,6 @@ function remember(before: LeasedItem, uid: string | null, seen: Seen, report: Ru
     lastError: failed ? { ...ending.error, message: cut(ending.error.message) } : null,
     quarantine: null,
     unfinished: null,
-    unfenced: report.unfenced,
     seen: bounded(seen, uid, children),
     children,
     runs: [told(summary), ...before.runs].slice(0, MAX_RUNS),

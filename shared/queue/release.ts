@@ -8,7 +8,7 @@ const MAX_UNFENCED = 32;
 
 /**
  * The item without a holder whose run has not ended. Calls of that run may still be under way: its children are in doubt,
- * and in strict mode the next run has it kept out.
+ * and in strict mode the next claimant keeps it out.
  */
 export function withoutLease(item: LeasedItem): WorkItem {
   return {

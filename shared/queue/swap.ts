@@ -23,10 +23,18 @@ export interface Written {
 /** What a rule made of a reading. */
 export type Step<T> =
   | { readonly kind: 'keep'; readonly value: T }
-  | { readonly kind: 'write'; readonly item: WorkItem; readonly stored: (written: Written) => T }
+  | WriteStep<T>
   | { readonly kind: 'remove'; readonly value: T }
   /** A reading from memory is not enough for this: ask the store. */
   | { readonly kind: 'unsure' };
+
+export interface WriteStep<T> {
+  readonly kind: 'write';
+  readonly item: WorkItem;
+  /** What must have been done when the item is stored; it does no harm if the swap is lost then. */
+  readonly before?: (signal: AbortSignal) => Promise<void>;
+  readonly stored: (written: Written) => T;
+}
 
 export interface SwapContext {
   readonly store: WorkStore;
@@ -71,6 +79,7 @@ export async function decideAndSwap<T>(
       case 'keep':
         return step.value;
       case 'write': {
+        await step.before?.(signal);
         const sentAt = clock.monotonic();
         const swap = await store.write(step.item, reading?.revision, signal);
         if (swap.kind === 'stored') return step.stored({ ...swap, sentAt });

@@ -35,8 +35,8 @@ export interface WorkItem {
   /** The claims since the last run that was completed, with the present one; null when there are none. */
   readonly unfinished: Unfinished | null;
   /**
-   * Whose lease was taken over, until a run has put them on the fence (strict mode; others just forget them): a thief that
-   * dies before it could leaves that to the next one. Newest first, bounded.
+   * Who lost the lease since somebody else had it: whoever claims next keeps them out first (strict mode; others just
+   * forget them). Newest first, bounded.
    */
   readonly unfenced: readonly string[];
   readonly seen: Seen;

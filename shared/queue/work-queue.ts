@@ -10,7 +10,7 @@ import { isHolder, type LeasedItem, renewed } from './lease.ts';
 import { RecentItems } from './recent-items.ts';
 import { redrive } from './redrive.ts';
 import { release } from './release.ts';
-import { decideAndSwap, type Reading, type Step, type SwapContext, type Written } from './swap.ts';
+import { decideAndSwap, type Reading, type Step, type SwapContext, type WriteStep, type Written } from './swap.ts';
 import { type ChildRecord, formatItemKey, type ItemKey, type Lease, type WorkItem } from './work-item.ts';
 
 export interface WorkQueueOptions {
@@ -24,7 +24,11 @@ export interface WorkQueueOptions {
   readonly holderIdentity: string;
   /** How long a holder that is not heard of is waited for. @default 6000 */
   readonly leaseDurationMs?: number;
+  /** Strict mode's: see to it that nobody of these changes anything in the cluster any more. @default nothing */
+  readonly keepOut?: KeepOut;
 }
+
+export type KeepOut = (cluster: string, holders: readonly string[], signal: AbortSignal) => Promise<void>;
 
 /** The right to work on one object, until `validUntil`. */
 export interface Claim {
@@ -72,11 +76,13 @@ const MARGIN = 0.1;
 export class WorkQueue {
   readonly leaseDurationMs: number;
   readonly #holderIdentity: string;
+  readonly #keepOut: KeepOut | undefined;
   readonly #swap: SwapContext;
   readonly #recent = new RecentItems();
 
-  constructor({ store, clock, random, holderIdentity, leaseDurationMs = 6000 }: WorkQueueOptions) {
+  constructor({ store, clock, random, holderIdentity, leaseDurationMs = 6000, keepOut }: WorkQueueOptions) {
     this.leaseDurationMs = leaseDurationMs;
+    this.#keepOut = keepOut;
     this.#holderIdentity = holderIdentity;
     this.#swap = { store, clock, random };
   }
@@ -84,14 +90,17 @@ export class WorkQueue {
   /**
    * Answers one delivery of a doorbell: claims the object for it, or says why no run is needed.
    *
-   * @throws {TransientError} when the store did not answer, or the item is too contended: do not acknowledge
+   * In strict mode whoever lost the lease is kept out of the cluster before this claim is stored.
+   *
+   * @throws {TransientError} when the store did not answer, or the item is too contended: do not acknowledge. Likewise
+   * whatever kept a lost holder from being kept out.
    */
   async answer(doorbell: Doorbell, messageId: string, signal: AbortSignal): Promise<Answered> {
     const holderIdentity = `${this.#holderIdentity}.${this.#swap.random.id()}`;
     const claimant = { holderIdentity, messageId, leaseDurationMs: this.leaseDurationMs };
     const fraction = this.#swap.random.fraction();
     const remembered = this.#recent.recall(doorbell.key, this.#swap.clock.monotonic());
-    const write = (item: WorkItem, answered: (written: Written) => Answered): Step<Answered> => ({
+    const write = (item: WorkItem, answered: (written: Written) => Answered): WriteStep<Answered> => ({
       kind: 'write',
       item,
       stored: (written) => {
@@ -110,11 +119,14 @@ export class WorkQueue {
         }
         switch (decision.kind) {
           case 'claim': {
-            const claimed = decision.item;
-            return write(claimed, (written) => {
+            const { item: claimed, lost } = decision;
+            const claiming = write(claimed, (written) => {
               if (from === 'memory') this.#recent.learn(true);
               return { kind: 'claimed', claim: claimOf(claimed, written) };
             });
+            if (lost.length === 0) return claiming;
+            // First: whoever dies after it has robbed nobody, and the one it has shut out had lost its lease anyway.
+            return { ...claiming, before: async (s) => await this.#keepOut?.(doorbell.key.cluster, lost, s) };
           }
           case 'dirty':
           case 'throttled':

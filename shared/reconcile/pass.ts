@@ -1,5 +1,4 @@
 import type { ClusterSession } from '../ports/cluster.ts';
-import type { Fence } from '../ports/fence.ts';
 import type { Ending, RunReport } from '../queue/complete.ts';
 import type { Controller, Plan } from './controller.ts';
 import { type ConvergeContext, converge } from './converge.ts';
@@ -16,22 +15,19 @@ import { throttling } from './throttling.ts';
 export interface PassOptions {
   readonly controller: Controller;
   readonly cluster: ClusterSession;
-  /** Strict mode's. */
-  readonly fence: Fence | undefined;
   readonly lease: LeaseKeeper;
   readonly trigger: string;
   readonly runtime: Runtime;
 }
 
 /**
- * One look at the object: (fence →) observe → plan → diff → apply → status. May be run again after it failed; what it learnt on the
+ * One look at the object: observe → plan → diff → apply → status. May be run again after it failed; what it learnt on the
  * way goes into the report.
  */
 export class Pass {
   readonly #options: PassOptions;
   readonly #journal: Journal;
   readonly #signal: AbortSignal;
-  #unfenced: readonly string[];
   #latest: Observation | undefined;
   #plan: Plan | undefined;
   #planned: Observation | undefined;
@@ -40,7 +36,6 @@ export class Pass {
     this.#options = options;
     this.#journal = journal;
     this.#signal = signal;
-    this.#unfenced = options.lease.claim.item.unfenced;
   }
 
   /** @throws whatever kept it from its end; the claim is still held */
@@ -48,7 +43,6 @@ export class Pass {
     const { controller, cluster, lease } = this.#options;
     const { item } = lease.claim;
     this.#signal.throwIfAborted();
-    await this.#keepOut();
     const start = await this.#journal.stage('observe', () =>
       observe(cluster, controller, item.key, item.children, this.#signal),
     );
@@ -106,7 +100,6 @@ export class Pass {
       seen,
       // A run that broke off may have made children that it did not observe: what it intended stays recorded.
       children: this.#planned === undefined ? item.children : inventoryOf(this.#planned),
-      unfenced: this.#unfenced,
       ending,
       summary: {
         at: runtime.clock.now(),
@@ -131,15 +124,6 @@ export class Pass {
       conditions: this.#plan?.conditions.map(({ type, status, message }) => `${type}=${status}: ${message}`),
       result: this.#plan?.result,
     };
-  }
-
-  /** Before anything is looked at: what is seen then is not changed any more by whoever lost the lease. */
-  async #keepOut(): Promise<void> {
-    const { fence } = this.#options;
-    if (fence !== undefined && this.#unfenced.length > 0) {
-      await this.#journal.stage('fence', () => fence.add(this.#unfenced, this.#signal));
-    }
-    this.#unfenced = [];
   }
 
   #context(): ConvergeContext {

@@ -86,7 +86,6 @@ async function runClaim(run: Run, runtime: Runtime, signal: AbortSignal): Promis
   const attempted = await attempt({
     controller,
     cluster: session,
-    fence: cluster.fence,
     lease,
     trigger: doorbell.trigger,
     runtime,

@@ -54,7 +54,6 @@ export function reportOf(
   const told = {
     uid: object?.uid ?? item.uid,
     generation: object?.generation ?? null,
-    unfenced: [],
     ending,
     summary,
   };

@@ -8,6 +8,7 @@ import { Pace } from '../../shared/queue/pace.ts';
 import type { ItemKey } from '../../shared/queue/work-item.ts';
 import { WorkQueue } from '../../shared/queue/work-queue.ts';
 import type { Controller } from '../../shared/reconcile/controller.ts';
+import { keepOutOf } from '../../shared/reconcile/keep-out.ts';
 import { type Outcome, reconcileOnce } from '../../shared/reconcile/run.ts';
 import type { Runtime } from '../../shared/reconcile/runtime.ts';
 import { FakeClock } from './fake-clock.ts';
@@ -64,9 +65,11 @@ export function memoryWorld(
   const log = new LogBook();
   let ids = 0;
   const random = { fraction: () => 0.5, id: () => `id-${++ids}` };
+  const clusters = new Map([['local', cluster]]);
+  const holderIdentity = `test-${++worlds}`;
   const runtime: Runtime = {
-    queue: new WorkQueue({ store, clock, random, holderIdentity: `test-${++worlds}` }),
-    clusters: new Map([['local', cluster]]),
+    queue: new WorkQueue({ store, clock, random, holderIdentity, keepOut: keepOutOf(clusters, log) }),
+    clusters,
     controllers: new Map([[controller.name, controller]]),
     publisher: bell,
     retries: new Pace(10, 10_000),

@@ -92,7 +92,6 @@ export function report(ending: Ending, fields: Partial<RunReport> = {}): RunRepo
     generation: 1,
     seen: NOTHING_SEEN,
     children: [],
-    unfenced: [],
     ending,
     summary: runSummary(),
     ...fields,

@@ -14,6 +14,7 @@ import { Pace } from '../../../shared/queue/pace.ts';
 import type { ItemKey, WorkItem } from '../../../shared/queue/work-item.ts';
 import { WorkQueue } from '../../../shared/queue/work-queue.ts';
 import { defineController, plan } from '../../../shared/reconcile/controller.ts';
+import { keepOutOf } from '../../../shared/reconcile/keep-out.ts';
 import { reconcileOnce } from '../../../shared/reconcile/run.ts';
 import type { Runtime } from '../../../shared/reconcile/runtime.ts';
 import { LogBook } from '../../support/memory-runtime.ts';
@@ -27,8 +28,8 @@ export interface LateWrite {
   readonly outcome: 'accepted' | 'conflict' | 'fenced';
   /** When it was given to the connection, after the steal was stored. Milliseconds. */
   readonly sentAfterMs: number;
-  /** Likewise, after the fence was written. */
-  readonly sentAfterFenceMs: number;
+  /** How long before the steal the fence was written. Milliseconds; not a number where there is none. */
+  readonly fencedBeforeMs: number;
   /** Whether the world, when all was quiet, was the late writer's and not the thief's. */
   readonly prevailed: boolean;
 }
@@ -68,10 +69,12 @@ class MovedClock extends SystemClock {
 
 /** Tells when a lease is taken from somebody. */
 class StealNotingStore extends MemoryWorkStore {
+  #holder: string | undefined;
   onSteal: () => void = () => undefined;
   override async write(item: WorkItem, expected: Revision | undefined, aborted: AbortSignal): Promise<Swap> {
     const swap = await super.write(item, expected, aborted);
-    if (swap.kind === 'stored' && item.lease !== null && item.unfenced.length > 0) this.onSteal();
+    if (swap.kind === 'stored' && item.lease !== null && item.lease.holderIdentity !== this.#holder) this.onSteal();
+    this.#holder = item.lease?.holderIdentity;
     return swap;
   }
 }
@@ -86,7 +89,7 @@ export class LateWorld {
   readonly #key: ItemKey;
   readonly #write: Write;
   #rounds = 0;
-  #fencedAt = Number.POSITIVE_INFINITY;
+  #fencedAt = Number.NaN;
   /** Children that were brought back, and that the run after it did not remove. */
   orphans = 0;
 
@@ -104,15 +107,18 @@ export class LateWorld {
       namespace: 'default',
       name: `${write}-${lane}-${random.id().slice(0, 8)}`,
     };
+    const [clusters, log] = [new Map([['local', this.#noting(cluster)]]), new LogBook()];
+    const holderIdentity = `prove.${random.id()}`;
+    const keepOut = keepOutOf(clusters, log);
     this.#runtime = {
-      queue: new WorkQueue({ store: this.#store, clock, random, holderIdentity: `prove.${random.id()}` }),
-      clusters: new Map([['local', this.#noting(cluster)]]),
+      queue: new WorkQueue({ store: this.#store, clock, random, holderIdentity, keepOut }),
+      clusters,
       controllers: new Map([[lateController.name, lateController]]),
       publisher: { publish: async () => 'unused', close: async () => undefined },
       retries: new Pace(10, 10_000),
       clock,
       random,
-      log: new LogBook(),
+      log,
     };
   }
 
@@ -148,14 +154,14 @@ export class LateWorld {
     this.#clock.move(10_000);
     const stolen = Promise.withResolvers<number>();
     this.#store.onSteal = () => stolen.resolve(performance.now());
-    this.#fencedAt = Number.POSITIVE_INFINITY;
+    this.#fencedAt = Number.NaN;
     const thief = this.#run();
     const stolenAt = await stolen.promise;
     await this.#clock.sleep(Math.max(0, stolenAt + afterMs - performance.now()));
     const outcome = await this.#send(session, object, child);
     await thief;
     const prevailed = await this.#hasPrevailed(wish);
-    return { write, outcome, sentAfterMs: sentAt - stolenAt, sentAfterFenceMs: sentAt - this.#fencedAt, prevailed };
+    return { write, outcome, sentAfterMs: sentAt - stolenAt, fencedBeforeMs: stolenAt - this.#fencedAt, prevailed };
   }
 
   /** The cluster, which tells when its fence was written. */

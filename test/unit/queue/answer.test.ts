@@ -432,33 +432,36 @@ describe('a doorbell that names a child', () => {
 });
 
 describe('who lost a lease', () => {
-  it('R22: is remembered until a run has put them on the fence, also by the thief of a thief, newest first', () => {
+  it('R22: is to be kept out before the thief has it, and by nobody after that', () => {
     const first = ask(heldItem({ uid: 'a' }), doorbell({ kind: 'alarm' }), 7_000);
     assert(first.kind === 'claim');
-    assert.deepEqual(first.item.unfenced, ['worker-1']);
+    assert.deepEqual([first.lost, first.item.unfenced], [['worker-1'], []]);
     const claimant = { ...CLAIMANT, holderIdentity: 'worker-3' };
     const second = answer(first.item, doorbell({ kind: 'alarm' }), claimant, { ...AT_NOW, nowMs: 70_000 });
     assert(second.kind === 'claim');
-    assert.deepEqual(second.item.unfenced, ['worker-2', 'worker-1']);
+    assert.deepEqual([second.lost, second.item.unfenced], [['worker-2'], []]);
   });
 
-  it('R22: is remembered while the item backs off', () => {
-    const item = heldItem({ uid: 'a', unfinished: { uid: 'a', generation: 3, claims: 5 } });
+  it('R22: is remembered while the item backs off, and kept out by whoever claims it then', () => {
+    const item = heldItem({ uid: 'a', unfinished: { uid: 'a', generation: 3, claims: 5 }, unfenced: ['worker-0'] });
     const decision = ask(item, doorbell({ kind: 'alarm' }), 7_000);
     assert(decision.kind === 'backing-off');
-    assert.deepEqual(decision.item.unfenced, ['worker-1']);
+    assert.deepEqual(decision.item.unfenced, ['worker-1', 'worker-0']);
+    const later = ask(decision.item, doorbell({ kind: 'alarm' }), 700_000);
+    assert(later.kind === 'claim');
+    assert.deepEqual([later.lost, later.item.unfenced], [['worker-1', 'worker-0'], []]);
   });
 
-  it('is nobody when the lease was given back', () => {
+  it('is nobody when there was no lease', () => {
     const decision = ask(workItem({ uid: 'a' }), doorbell({ kind: 'unknown' }), 7_000);
     assert(decision.kind === 'claim');
-    assert.deepEqual(decision.item.unfenced, []);
+    assert.deepEqual(decision.lost, []);
   });
 
   it('stays bounded: the 32 latest', () => {
     const many = Array.from({ length: 32 }, (_, i) => `dead-${i}`);
     const decision = ask(heldItem({ uid: 'a', unfenced: many }), doorbell({ kind: 'alarm' }), 7_000);
     assert(decision.kind === 'claim');
-    assert.deepEqual(decision.item.unfenced, ['worker-1', ...many.slice(0, 31)]);
+    assert.deepEqual(decision.lost, ['worker-1', ...many.slice(0, 31)]);
   });
 });

@@ -81,19 +81,6 @@ describe('the end of a run', () => {
   });
 });
 
-describe('who lost the lease before', () => {
-  it('R22: is forgotten when the run has put them on the fence, and kept when it could not', () => {
-    const item = heldItem({ uid: 'a', unfenced: ['dead-2', 'dead-1'] });
-    const end = (unfenced: readonly string[]) => {
-      const completion = complete(item, item.lease, report({ kind: 'settled' }, { unfenced }), CONTEXT);
-      assert(completion.kind === 'idle');
-      return completion.item.unfenced;
-    };
-    assert.deepEqual(end([]), []);
-    assert.deepEqual(end(['dead-2', 'dead-1']), ['dead-2', 'dead-1']);
-  });
-});
-
 describe('a failed run', () => {
   it('R2: backs off, twice as long each time', () => {
     const first = end(heldItem(), report(FAILED));

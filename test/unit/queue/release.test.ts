@@ -31,7 +31,7 @@ describe('release', () => {
     }
   });
 
-  it('R22: has the next run keep its holder out, in strict mode', () => {
+  it('R22: has the next claimant keep its holder out, in strict mode', () => {
     assert.deepEqual(released.unfenced, ['worker-1']);
   });
 
