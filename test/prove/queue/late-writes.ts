@@ -35,8 +35,7 @@ export function lateWritesClaim(): Claim {
           say(told('strict', strictly));
           const both = [plainly, strictly];
           const ok =
-            both.every((tally) => tally.overwritten === 0 && tally.orphans === 0) &&
-            strictly.latestMs <= FLOOR_MS;
+            both.every((tally) => tally.overwritten === 0 && tally.orphans === 0) && strictly.latestMs <= FLOOR_MS;
           return { measured: both.map((tally, i) => told(i === 0 ? 'plain' : 'strict', tally)).join('; '), ok };
         } finally {
           await Promise.all([admin.close(), plain.close(), strict.close()]);
