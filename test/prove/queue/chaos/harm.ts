@@ -39,7 +39,7 @@ export class Harm {
   }
 
   /**
-   * Every second or so, until `signal` aborts: to one that is up, as long as another one is, so that there is somebody
+   * Every other second or so, until `signal` aborts: to one that is up, as long as another one is, so that there is somebody
    * to take over. Resolves when all are up again.
    *
    * @returns the leases that the killed ones left
@@ -53,7 +53,7 @@ export class Harm {
         if (this.#frozen.size === 0 && random.fraction() < 0.3) this.#freeze(name);
         else this.#kill(name);
       }
-      await sleep(random.between(600, 1_400), undefined, { signal }).catch(() => undefined);
+      await sleep(random.between(1_000, 3_000), undefined, { signal }).catch(() => undefined);
     }
     this.#thawed.abort();
     await Promise.all([...this.#frozen.values(), ...this.#watching]);
