@@ -14,6 +14,9 @@ const KEPT_ENTRIES = 400;
 /** Lost races against other instances; the server itself tries five times before it says that one was lost. */
 const MAX_CONFLICTS = 20;
 
+/** Fewer than the fence keeps whatever others put on it meanwhile; races for a lease are over within seconds. */
+const REMEMBERED = 50;
+
 const NEVER = new AbortController().signal;
 
 /**
@@ -27,6 +30,8 @@ export class KubernetesFence implements Fence {
   /** Who waits for the patch under way to end. */
   #next: { readonly holders: string[]; readonly sent: Promise<void> } | undefined;
   #turn: Promise<void> = Promise.resolve();
+  /** Those that are on it for certain, oldest first: whoever lost a race for a lease need not put its holder there again. */
+  readonly #sent = new Set<string>();
 
   constructor(transport: Transport) {
     this.#transport = transport;
@@ -34,8 +39,10 @@ export class KubernetesFence implements Fence {
 
   async add(holders: readonly string[], signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
+    const missing = holders.filter((holder) => !this.#sent.has(holder));
+    if (missing.length === 0) return;
     this.#next ??= this.#openNext();
-    this.#next.holders.push(...holders);
+    this.#next.holders.push(...missing);
     const aborted = Promise.withResolvers<never>();
     const abort = (): void => aborted.reject(signal.reason);
     signal.addEventListener('abort', abort, { once: true });
@@ -59,11 +66,20 @@ export class KubernetesFence implements Fence {
   async #send(holders: readonly string[]): Promise<void> {
     const at = String(Date.now());
     const data = await this.#patch(Object.fromEntries(holders.map((holder) => [holder, at])));
+    this.#remember(holders);
     const entries = Object.entries(data);
     if (entries.length <= MAX_ENTRIES) return;
     const oldestFirst = entries.sort(([, x], [, y]) => Number(x) - Number(y));
     const dropped = oldestFirst.slice(0, entries.length - KEPT_ENTRIES);
     await this.#patch(Object.fromEntries(dropped.map(([holder]) => [holder, null])));
+  }
+
+  #remember(holders: readonly string[]): void {
+    for (const holder of holders) this.#sent.add(holder);
+    for (const oldest of this.#sent) {
+      if (this.#sent.size <= REMEMBERED) return;
+      this.#sent.delete(oldest);
+    }
   }
 
   /**

@@ -64,7 +64,8 @@ async function prove(
   say(`DRIFTLESS_SEED=${seed}`);
   const load = new Load(webApps, stack.admin.user);
   await load.begin(seed);
-  for (const name of load.wanted.keys()) await webApps.untilReady(name);
+  const unready = await untilRight(proving, load, items);
+  if (unready.length > 0) throw new Error(`nothing was harmed yet, and ${unready.join('; ')}`);
   say(`${load.wanted.size} WebApps are Ready`);
 
   const over = new AbortController();
