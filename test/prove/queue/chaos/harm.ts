@@ -25,6 +25,8 @@ export class Harm {
   readonly #random: Seeded;
   /** Those that were killed, with the number of events at that time: they are back after that many. */
   readonly #killed = new Map<string, number>();
+  /** Those that are back, with the number of log lines at that time: they serve when they answer after that many. */
+  readonly #back = new Map<string, number>();
   readonly #frozen = new Map<string, Promise<void>>();
   readonly #thawed = new AbortController();
   readonly #orphaned = new Map<string, Orphaned>();
@@ -39,26 +41,36 @@ export class Harm {
   }
 
   /**
-   * Every other second or so, until `signal` aborts: to one that is up, as long as another one is, so that there is somebody
-   * to take over. Resolves when all are up again.
+   * Every second or so, until `signal` aborts: to one that serves, as long as another one does, so that there is
+   * somebody to take over. Resolves when all are up again.
    *
    * @returns the leases that the killed ones left
    */
   async run(signal: AbortSignal): Promise<readonly Orphaned[]> {
     const random = this.#random;
     while (!signal.aborted) {
-      const up = this.#proving.stack.reconcilers.filter((name) => this.#isUp(name));
+      const up = this.#proving.stack.reconcilers.filter((name) => this.#serves(name));
       if (up.length > 1) {
         const name = random.oneOf(up);
         if (this.#frozen.size === 0 && random.fraction() < 0.3) this.#freeze(name);
         else this.#kill(name);
       }
-      await sleep(random.between(1_000, 3_000), undefined, { signal }).catch(() => undefined);
+      await sleep(random.between(800, 1_800), undefined, { signal }).catch(() => undefined);
     }
     this.#thawed.abort();
     await Promise.all([...this.#frozen.values(), ...this.#watching]);
     await until('all instances are up', async () => this.#proving.stack.reconcilers.every((name) => this.#isUp(name)));
     return [...this.#orphaned.values()];
+  }
+
+  /** Whether it has answered since it is back: one that has just begun to listen is still loading what it needs. */
+  #serves(name: string): boolean {
+    if (!this.#isUp(name)) return false;
+    if (!this.#killed.has(name)) return true;
+    const { lines } = this.#proving;
+    const since = this.#back.get(name) ?? lines.length;
+    this.#back.set(name, since);
+    return lines.slice(since).some(({ part, line }) => part === name && line.includes('"doorbell answered"'));
   }
 
   #isUp(name: string): boolean {
@@ -83,6 +95,7 @@ export class Harm {
   #kill(name: string): void {
     this.kills += 1;
     this.#killed.set(name, this.#proving.events.length);
+    this.#back.delete(name);
     this.#proving.stack.supervisor.kill(name, 'SIGKILL');
     this.#watching.push(this.#noteOrphans(name, Date.now()));
   }
