@@ -1,5 +1,6 @@
 import { connect } from 'node:net';
 import { fileURLToPath } from 'node:url';
+import type { Environment } from '../../shared/adapters/zod/environment.ts';
 import type { Part } from './part.ts';
 import { answers, untilTrue } from './supervisor/readiness.ts';
 
@@ -8,6 +9,16 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** What every process of Driftless gets told here: the project, the broker and the store. */
 export type Backends = Readonly<Record<string, string>>;
 
+/** The settings of Driftless that the caller has set, for each process that knows them; where the store is, is ours to say. */
+export function settingsIn(environment: Environment): Readonly<Record<string, string>> {
+  const isSetting = (name: string) => name.startsWith('DRIFTLESS_') && !name.startsWith('DRIFTLESS_EMBEDDED_');
+  return Object.fromEntries(
+    Object.entries(environment).flatMap(([name, value]) =>
+      value !== undefined && isSetting(name) ? [[name, value]] : [],
+    ),
+  );
+}
+
 export interface OwnPart {
   readonly port: number;
   readonly backends: Backends;
@@ -15,14 +26,12 @@ export interface OwnPart {
 
 export interface ForwarderPart extends OwnPart {
   readonly kubeconfig: string;
-  /** `on` or `off`: whether it rings alarms, too. */
-  readonly alarmClock: string;
 }
 
 /** The forwarder; ready once it has seen every object of every kind. */
-export function forwarderPart({ port, backends, kubeconfig, alarmClock }: ForwarderPart): Part {
+export function forwarderPart({ port, backends, kubeconfig }: ForwarderPart): Part {
   return nodePart('forwarder', ['infra/forwarder/main.ts'], {
-    env: { ...backends, KUBECONFIG: kubeconfig, PORT: String(port), DRIFTLESS_ALARM_CLOCK: alarmClock },
+    env: { DRIFTLESS_ALARM_CLOCK: 'on', ...backends, KUBECONFIG: kubeconfig, PORT: String(port) },
     ready: answers(`http://127.0.0.1:${port}/readyz`),
     usuallyMs: 1_000,
     whenItEnds: 'restart',
@@ -61,18 +70,15 @@ export interface BridgePart extends OwnPart {
   /** Of each instance. */
   readonly reconcileUrls: readonly string[];
   readonly sweepUrl: string;
-  /** Seconds that a function has for one message. */
-  readonly ackDeadline: string;
 }
 
 /** Stands in for push subscriptions and Cloud Scheduler; ready once messages flow. */
-export function bridgePart({ port, backends, reconcileUrls, sweepUrl, ackDeadline }: BridgePart): Part {
+export function bridgePart({ port, backends, reconcileUrls, sweepUrl }: BridgePart): Part {
   return nodePart('push-bridge', ['infra/local/push-bridge/main.ts'], {
     env: {
       ...backends,
       DRIFTLESS_PUSH_URL: reconcileUrls.join(),
       DRIFTLESS_SWEEP_URL: sweepUrl,
-      DRIFTLESS_ACK_DEADLINE_SECONDS: ackDeadline,
       DRIFTLESS_BRIDGE_PORT: String(port),
     },
     ready: answers(`http://127.0.0.1:${port}/readyz`),

@@ -13,7 +13,7 @@ import type { Binaries } from './control-plane/find-binaries.ts';
 import { installCrds } from './crds.ts';
 import { writeEnvFile } from './env-file.ts';
 import { installFence } from './fence.ts';
-import { type Backends, bridgePart, forwarderPart, functionPart } from './parts.ts';
+import { type Backends, bridgePart, forwarderPart, functionPart, settingsIn } from './parts.ts';
 import { assertPortFree, freePorts } from './ports.ts';
 import { Supervisor } from './supervisor/supervisor.ts';
 
@@ -90,11 +90,16 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       startCluster(options, supervisor, binaries),
       startBroker(options, supervisor, ports),
     ]);
-    const alarmClock = environment['DRIFTLESS_ALARM_CLOCK'] ?? 'on';
     const env = { KUBECONFIG: controlPlane.kubeconfig, ...backends };
     const envFile = join(supervisor.directory, 'env');
     await allOrFirstError([
-      startOwnParts({ supervisor, controlPlane, backends, ports, alarmClock, strict: options.strict ?? false }),
+      startOwnParts({
+        supervisor,
+        controlPlane,
+        backends: { ...settingsIn(environment), ...backends },
+        ports,
+        strict: options.strict ?? false,
+      }),
       writeEnvFile(envFile, env),
     ]);
     return {
@@ -172,10 +177,9 @@ async function startBroker(options: StackOptions, supervisor: Supervisor, ports:
   await supervisor.start(
     bridgePart({
       port: ports.bridge,
-      backends,
+      backends: { ...settingsIn(environment), ...backends },
       reconcileUrls: Object.values(ports.reconcile).map(urlOf),
       sweepUrl: urlOf(ports.sweep),
-      ackDeadline: environment['DRIFTLESS_ACK_DEADLINE_SECONDS'] ?? '60',
     }),
   );
   return backends;
@@ -186,13 +190,12 @@ interface OwnPartsOptions {
   readonly controlPlane: ControlPlane;
   readonly backends: Backends;
   readonly ports: Ports;
-  readonly alarmClock: string;
   readonly strict: boolean;
 }
 
 /** Forwarder and functions, each with the permissions that it needs and no others. */
 async function startOwnParts(options: OwnPartsOptions): Promise<void> {
-  const { supervisor, controlPlane, backends, ports, alarmClock, strict } = options;
+  const { supervisor, controlPlane, backends, ports, strict } = options;
   const account = (name: string, rules: readonly PolicyRule[]): Promise<string> =>
     controlPlane.issueKubeconfig({ name, namespace: 'driftless-system', serviceAccount: name, rules });
   const [forwarderKubeconfig, kubeconfig] = await Promise.all([
@@ -207,7 +210,7 @@ async function startOwnParts(options: OwnPartsOptions): Promise<void> {
       supervisor.start(functionPart({ name, target: 'reconcile', port: at, ...common })),
     ),
     supervisor.start(functionPart({ name: 'sweep', target: 'sweep', port: sweep, ...common })),
-    supervisor.start(forwarderPart({ port, backends, kubeconfig: forwarderKubeconfig, alarmClock })),
+    supervisor.start(forwarderPart({ port, backends, kubeconfig: forwarderKubeconfig })),
   ]);
 }
 

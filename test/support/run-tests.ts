@@ -3,6 +3,7 @@
  *
  *   npm test                     everything
  *   npm test -- unit contract    only these folders
+ *   npm test -- test/e2e/demo.test.ts   only these files
  *   npm test -- --require-all    a skipped test counts as failed (CI)
  *   DRIFTLESS_SEED=7 npm test    other random worlds for the property tests
  */
@@ -20,23 +21,29 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { 'require-all': { type: 'boolean', default: process.env['CI'] === 'true' } },
 });
-const folders = positionals.length > 0 ? positionals : FOLDERS;
+const wanted = (positionals.length > 0 ? positionals : FOLDERS).map((name) =>
+  name.endsWith('.ts')
+    ? { folder: name.split('/')[1] ?? '', files: [name] }
+    : { folder: name, files: globSync(`test/${name}/**/*.test.ts`) },
+);
 
 const interrupt = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupt.abort());
 
-const parts = folders.some((folder) => ON_REAL_PARTS.has(folder)) ? await startTestParts(interrupt.signal) : undefined;
+const parts = wanted.some(({ folder }) => ON_REAL_PARTS.has(folder))
+  ? await startTestParts(interrupt.signal)
+  : undefined;
 Object.assign(process.env, parts?.env);
 let counts = { passed: 0, failed: 0, skipped: 0 };
 try {
   // The end-to-end tests bring up stacks of their own and want both cores for themselves.
-  const together = folders.filter((folder) => folder !== 'e2e' && folder !== 'infra');
+  const together = wanted.filter(({ folder }) => folder !== 'e2e' && folder !== 'infra');
   for (const [group, concurrency] of [
     [together, 2],
-    [folders.filter((folder) => folder === 'infra'), 1],
-    [folders.filter((folder) => folder === 'e2e'), 1],
+    [wanted.filter(({ folder }) => folder === 'infra'), 1],
+    [wanted.filter(({ folder }) => folder === 'e2e'), 1],
   ] as const) {
-    const files = group.flatMap((folder) => globSync(`test/${folder}/**/*.test.ts`)).sort();
+    const files = group.flatMap((part) => part.files).sort();
     if (files.length > 0) counts = add(counts, await runFiles(files, concurrency));
   }
 } finally {

@@ -11,13 +11,13 @@ import { storeOutageClaim } from './store-outage.ts';
 /** The work queue: nothing is lost, nobody overwrites a newer write, and it costs little. */
 export function queue(): Area {
   const shared = new SharedStack();
-  const storeOutage = storeOutageClaim();
+  const [fairness, storeOutage] = [fairnessClaim(), storeOutageClaim()];
   return {
     claims: [
       ...simulationClaims(),
       ...costClaims(),
       handoverClaim(shared),
-      fairnessClaim(shared),
+      fairness.claim,
       storeOutage.claim,
       lateWritesClaim(),
       processChaosClaim({ strict: false }),
@@ -25,7 +25,7 @@ export function queue(): Area {
     ],
     async close() {
       await shared.close();
-      await storeOutage.close();
+      await Promise.all([fairness.close(), storeOutage.close()]);
     },
   };
 }
