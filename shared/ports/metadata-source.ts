@@ -21,6 +21,8 @@ export type WatchStart =
  */
 export interface MetadataSource {
   list(kind: Kind, signal: AbortSignal): Promise<MetadataList>;
+  /** The resourceVersion that the store is at now; costs no more than one object. */
+  version(kind: Kind, signal: AbortSignal): Promise<string>;
   /** Ends without error when the server closed the stream. */
   watch(kind: Kind, start: WatchStart, signal: AbortSignal): AsyncIterable<WatchEvent>;
 }

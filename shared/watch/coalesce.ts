@@ -4,12 +4,14 @@ import { Pace } from '../queue/pace.ts';
 import { TenantBudgets, tenantOf } from '../queue/tenant-budgets.ts';
 import { formatItemKey } from '../queue/work-item.ts';
 import { Agenda } from './agenda.ts';
+import { type Checkpoint, checkpointOf, earliest, type Origin } from './checkpoint.ts';
 import { Excess } from './excess.ts';
 import { newsOf, type Ring } from './mapping.ts';
 
 /** A ring that is being sent; hand it back to `delivered` or `failed`. */
 export interface Parcel {
   readonly ring: Ring;
+  readonly origins: readonly Origin[];
   /** When the oldest change in it was offered. */
   readonly sinceMs: number;
   /** How often it has failed before, in a row. */
@@ -70,12 +72,15 @@ export class Coalescer {
     return this.#excess.size;
   }
 
-  offer(ring: Ring, nowMs: number): void {
+  /** @param origins where its news comes from @default nowhere: watching on from anywhere would not tell it again */
+  offer(ring: Ring, nowMs: number, origins: readonly Origin[] = []): void {
     const id = formatItemKey(ring.doorbell.key);
     const slot = this.#slots.get(id);
     if (slot === undefined) {
       const fresh: Slot = {
         waiting: ring,
+        origins,
+        flying: [],
         sinceMs: nowMs,
         sending: false,
         dueAt: nowMs,
@@ -90,6 +95,7 @@ export class Coalescer {
     const { waiting } = slot;
     if (waiting === undefined) slot.sinceMs = nowMs;
     slot.waiting = waiting === undefined ? ring : merge(waiting, ring);
+    slot.origins = earliest(slot.origins, origins);
     if (!slot.sending && slot.waiting.topic !== waiting?.topic) this.#plan(id, slot, tenantOf(ring.doorbell.key));
   }
 
@@ -122,21 +128,36 @@ export class Coalescer {
     const slot = this.#slots.get(id);
     if (slot === undefined) return;
     slot.sending = false;
+    slot.flying = [];
     slot.failures = 0;
     this.#plan(id, slot, tenantOf(ring.doorbell.key));
   }
 
   /** The broker has not got the ring: it waits until `retryAtMs`, together with what came meanwhile. */
-  failed({ ring, sinceMs, failures }: Parcel, retryAtMs: number): void {
+  failed({ ring, origins, sinceMs, failures }: Parcel, retryAtMs: number): void {
     const id = formatItemKey(ring.doorbell.key);
     const slot = this.#slots.get(id);
     if (slot === undefined) return;
     slot.waiting = slot.waiting === undefined ? ring : merge(ring, slot.waiting);
+    slot.origins = earliest(origins, slot.origins);
+    slot.flying = [];
     slot.sinceMs = sinceMs;
     slot.sending = false;
     slot.failures = failures + 1;
     slot.dueAt = retryAtMs;
     this.#plan(id, slot, tenantOf(ring.doorbell.key));
+  }
+
+  /** Up to where the broker has taken everything, of what was `heard` of each kind. */
+  checkpoint(heard: ReadonlyMap<string, string>): Checkpoint {
+    return checkpointOf(heard, this.#origins());
+  }
+
+  *#origins(): Generator<readonly Origin[]> {
+    for (const { origins, flying } of this.#slots.values()) {
+      yield origins;
+      yield flying;
+    }
   }
 
   #plan(id: string, slot: Slot, tenant: string): void {
@@ -170,11 +191,14 @@ export class Coalescer {
   }
 
   #parcel(slot: Slot, ring: Ring, nowMs: number): Parcel {
+    const { origins } = slot;
     slot.waiting = undefined;
+    slot.origins = [];
+    slot.flying = origins;
     slot.sending = true;
     slot.rings += 1;
     slot.dueAt = nowMs + Math.min(LONGEST_WINDOW_MS, this.#windowMs * 2 ** Math.max(0, slot.rings - PATIENCE));
-    return { ring, sinceMs: slot.sinceMs, failures: slot.failures };
+    return { ring, origins, sinceMs: slot.sinceMs, failures: slot.failures };
   }
 }
 
@@ -204,6 +228,10 @@ export function merge(earlier: Ring, later: Ring): Ring {
 
 interface Slot {
   waiting: Ring | undefined;
+  /** Of what waits. */
+  origins: readonly Origin[];
+  /** Of what is being sent. */
+  flying: readonly Origin[];
   sinceMs: number;
   sending: boolean;
   /** When the window closes, or the retry is due. */

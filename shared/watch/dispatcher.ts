@@ -5,6 +5,7 @@ import type { LogFields, Logger } from '../ports/logger.ts';
 import type { Random } from '../ports/random.ts';
 import { Pause } from '../queue/pause.ts';
 import { TenantBudgets } from '../queue/tenant-budgets.ts';
+import type { Checkpoint, Origin } from './checkpoint.ts';
 import { Coalescer, type CoalescerOptions, type Parcel } from './coalesce.ts';
 import type { Ring } from './mapping.ts';
 import { backoffMs } from './reflector-state.ts';
@@ -63,9 +64,9 @@ export class Dispatcher {
     this.#maxInFlight = options.maxInFlight ?? 100;
   }
 
-  /** Takes the ring over; it is sent while `run` runs. */
-  ring(ring: Ring): void {
-    this.#coalescer.offer(ring, this.#options.clock.monotonic());
+  /** Takes the ring over; it is sent while `run` runs. `origins` as for `Coalescer.offer`. */
+  ring(ring: Ring, origins: readonly Origin[] = []): void {
+    this.#coalescer.offer(ring, this.#options.clock.monotonic(), origins);
     this.#pause.wake();
   }
 
@@ -81,6 +82,11 @@ export class Dispatcher {
       await this.#pause.wait(this.#nextAt() - now);
     }
     await this.#flush();
+  }
+
+  /** Up to where the broker has taken everything, of what was `heard` of each kind. */
+  checkpoint(heard: ReadonlyMap<string, string>): Checkpoint {
+    return this.#coalescer.checkpoint(heard);
   }
 
   stats(): DispatcherStats {

@@ -6,17 +6,26 @@ import { isNotNewer } from '../kube/version.ts';
  *              listed                    ended after a while
  *   listing ───────────▶ watching(version) ─────────────▶ watching(same version)
  *    ▲  ▲ │ failed          │ failed, expired, ended at once
- *    │  │ ▼                 ▼
- *    │  └─ backingOff(attempt, resume point) ──waited──▶ watching(resume point)
- *    └─ 422: by pages from now on
+ *    │  │ ▼                 ▼                                        checked: not of the future
+ *    │  └─ backingOff(attempt, resume point) ──waited──▶ checking(resume point) ──▶ watching(resume point)
+ *    └─ 422: by pages from now on                          └─ of the future: listing
  *
  * No phase is final and no input leads out of the table, so a kind never stops silently. The numbers are those of
  * client-go's reflector (tools/cache/reflector.go).
  */
-export type ReflectorState = Listing | Watching | BackingOff;
+export type ReflectorState = Listing | Checking | Watching | BackingOff;
 
 export interface Listing extends Health {
   readonly phase: 'listing';
+}
+
+/**
+ * Asks for the store's version before it resumes. A store that was restored from a backup knows nothing of a later
+ * resume point; a watch from there is not refused but swallows what happens until the store has got there again.
+ */
+export interface Checking extends Health {
+  readonly phase: 'checking';
+  readonly resumeFrom: string;
 }
 
 export interface Watching extends Health {
@@ -62,7 +71,11 @@ export type ReflectorInput =
   /** What was handed on is unknown, so nothing counts as known any more. */
   | { readonly kind: 'distrusted' }
   /** The delay of `backingOff` is over. */
-  | { readonly kind: 'waited' };
+  | { readonly kind: 'waited' }
+  /** The version that the store is at. */
+  | { readonly kind: 'checked'; readonly resourceVersion: string }
+  /** Somebody needs to know every object of the kind. */
+  | { readonly kind: 'asked' };
 
 /** The moment of an input: monotonic time, and chance for the jitter (uniform in [0, 1)). */
 export interface Moment {
@@ -72,6 +85,11 @@ export interface Moment {
 
 export const INITIAL: ReflectorState = { phase: 'listing', listBy: 'stream', attempt: 0, healthySinceMs: undefined };
 
+/** Where a process begins that knows how far the one before it had got. */
+export function resuming(resumeFrom: string): ReflectorState {
+  return { ...healthOf(INITIAL), phase: 'checking', resumeFrom };
+}
+
 /** Once healthy for this long, the next failure is a first one again. */
 const HEALTHY_MS = 120_000;
 
@@ -79,8 +97,8 @@ const HEALTHY_MS = 120_000;
 const VERY_SHORT_MS = 1_000;
 
 /**
- * A stream from a version of the future (a restored store) is not refused but silent: no event, no error. Idle
- * streams get a bookmark every minute, so one that was open for longer and heard nothing has a bad resume point.
+ * Idle streams get a bookmark every minute, so one that was open for longer and heard nothing has a bad resume point:
+ * one of the future, which was not when it was checked.
  */
 const SILENT_MS = 60_000;
 
@@ -117,7 +135,14 @@ export function next(state: ReflectorState, input: ReflectorInput, moment: Momen
     case 'waited':
       if (state.phase !== 'backingOff') return state;
       if (state.resumeFrom === undefined) return { ...healthOf(state), phase: 'listing' };
-      return watch(state, state.resumeFrom, moment);
+      return { ...healthOf(state), phase: 'checking', resumeFrom: state.resumeFrom };
+    case 'checked':
+      if (state.phase !== 'checking') return state;
+      return isNotNewer(state.resumeFrom, input.resourceVersion)
+        ? watch(state, state.resumeFrom, moment)
+        : { ...healthOf(state), phase: 'listing' };
+    case 'asked':
+      return state.phase === 'listing' ? state : { ...healthOf(state), phase: 'listing' };
   }
 }
 
@@ -173,6 +198,7 @@ function resumePoint(state: ReflectorState, moment: Moment): string | undefined 
     case 'listing':
       return undefined;
     case 'backingOff':
+    case 'checking':
       return state.resumeFrom;
     case 'watching': {
       const unanswered = state.heard === 'nothing' && state.attempt >= RESUME_ATTEMPTS;

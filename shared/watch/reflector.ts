@@ -8,13 +8,16 @@ import type { Logger } from '../ports/logger.ts';
 import type { MetadataSource, WatchStart } from '../ports/metadata-source.ts';
 import type { Random } from '../ports/random.ts';
 import { type Change, type Entry, entryOf, type Inventory } from './inventory.ts';
-import { INITIAL, next, type ReflectorInput, type ReflectorState } from './reflector-state.ts';
+import { INITIAL, next, type ReflectorInput, type ReflectorState, resuming } from './reflector-state.ts';
 
 /** What a reflector tells. Each method returns before the next event is read. */
 export interface ReflectorSink {
   /** A complete list was taken in. `first`: nothing was known before, so `changes` proves nothing about what is old. */
   listed(changes: readonly Change[], first: boolean): void;
-  changed(change: Change): void;
+  /** `after`: the resourceVersion from which the change would be heard again. */
+  changed(change: Change, after: string): void;
+  /** It is watched on from where somebody else had got to, without a list. */
+  resumed(): void;
   /** The kind cannot be listed or watched for now. */
   failed(): void;
 }
@@ -24,6 +27,8 @@ export interface ReflectorOptions {
   /** Filled and kept up to date by the reflector. */
   readonly inventory: Inventory;
   readonly sink: ReflectorSink;
+  /** Where to watch on from. @default it is listed first */
+  readonly resumeFrom?: string | undefined;
   readonly source: MetadataSource;
   readonly clock: Clock;
   readonly random: Random;
@@ -45,7 +50,8 @@ export interface Liveness {
 /** Lists and watches one kind, for ever: performs what the table in `reflector-state.ts` says. One stream at a time. */
 export class Reflector {
   readonly #options: ReflectorOptions;
-  #state: ReflectorState = INITIAL;
+  #state: ReflectorState;
+  #interrupt: () => void = () => undefined;
   #heardAtMs: number;
   #lists = 0;
   #events = 0;
@@ -53,18 +59,36 @@ export class Reflector {
 
   constructor(options: ReflectorOptions) {
     this.#options = options;
+    this.#state = options.resumeFrom === undefined ? INITIAL : resuming(options.resumeFrom);
     this.#heardAtMs = options.clock.monotonic();
   }
 
   /** Resolves after `signal` has aborted, and never before or otherwise. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
+      const interrupted = new AbortController();
+      this.#interrupt = () => interrupted.abort();
+      const step = AbortSignal.any([signal, interrupted.signal]);
       try {
-        await this.#step(signal);
+        await this.#step(step);
       } catch (error) {
-        if (!signal.aborted) this.#recover(error);
+        if (!step.aborted) this.#recover(error);
       }
     }
+  }
+
+  /** Lists the kind at once, whatever it is doing, unless it is being listed. */
+  list(): void {
+    if (this.#state.phase === 'listing') return;
+    this.#advance({ kind: 'asked' });
+    this.#interrupt();
+  }
+
+  /** What was heard last, or where it will resume; undefined when it has to be listed. */
+  get resourceVersion(): string | undefined {
+    const state = this.#state;
+    if (state.phase === 'listing') return undefined;
+    return state.phase === 'watching' ? state.resourceVersion : state.resumeFrom;
   }
 
   liveness(): Liveness {
@@ -84,9 +108,23 @@ export class Reflector {
         return await (this.#state.listBy === 'stream' ? this.#follow({ from: 'list' }, signal) : this.#list(signal));
       case 'watching':
         return await this.#follow({ from: 'version', resourceVersion: this.#state.resourceVersion }, signal);
+      case 'checking':
+        return await this.#check(signal);
       case 'backingOff':
         await this.#options.clock.sleep(this.#state.delayMs, signal);
         return this.#advance({ kind: 'waited' });
+    }
+  }
+
+  async #check(signal: AbortSignal): Promise<void> {
+    const { kind, source, inventory, sink, logger } = this.#options;
+    const resourceVersion = await source.version(kind, signal);
+    this.#heard();
+    this.#advance({ kind: 'checked', resourceVersion });
+    if (this.#state.phase === 'listing') {
+      logger.warn('the store went back in time, listing again', { kind: formatGroupKind(kind), resourceVersion });
+    } else if (!inventory.synced) {
+      sink.resumed();
     }
   }
 
@@ -141,7 +179,7 @@ export class Reflector {
     }
     this.#events += 1;
     const change = inventory.apply(event);
-    if (change !== undefined) sink.changed(change);
+    if (change !== undefined && this.#state.phase === 'watching') sink.changed(change, this.#state.resourceVersion);
     this.#advance({ kind: 'event', resourceVersion: event.meta.resourceVersion });
   }
 

@@ -15,6 +15,8 @@ export interface Asked {
 /** Metadata of a cluster in memory, with a history that can be forgotten and streams that can break. */
 export class ModelSource implements MetadataSource {
   readonly asked: Asked[] = [];
+  /** How often the store's version was asked for. */
+  probes = 0;
   /** `pages`: the server knows no lists by stream (KEP-3157). */
   listsBy: 'stream' | 'pages' = 'stream';
   #resourceVersion = 100;
@@ -80,6 +82,20 @@ export class ModelSource implements MetadataSource {
     this.#ask(kind, 'list');
     signal.throwIfAborted();
     return { items: this.objects(kind), resourceVersion: String(this.#resourceVersion) };
+  }
+
+  async version(kind: Kind, signal: AbortSignal): Promise<string> {
+    this.probes += 1;
+    const outage = this.#outages.get(formatGroupKind(kind));
+    if (outage !== undefined) throw outage;
+    signal.throwIfAborted();
+    return String(this.#resourceVersion);
+  }
+
+  /** As after a restore from a backup: nothing since `resourceVersion` has happened, and the objects are as then. */
+  restore(resourceVersion: string): void {
+    this.#resourceVersion = Number(resourceVersion);
+    this.#history = this.#history.filter(({ version }) => version <= this.#resourceVersion);
   }
 
   async *watch(kind: Kind, start: WatchStart, signal: AbortSignal): AsyncIterable<WatchEvent> {

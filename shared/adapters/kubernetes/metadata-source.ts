@@ -47,6 +47,10 @@ export class KubernetesMetadataSource implements MetadataSource {
     }
   }
 
+  async version(kind: Kind, signal: AbortSignal): Promise<string> {
+    return (await this.#listPage(kind, { limit: '1' }, signal)).metadata.resourceVersion;
+  }
+
   async *watch(kind: Kind, start: WatchStart, signal: AbortSignal): AsyncIterable<WatchEvent> {
     const what = `watch ${formatGroupKind(kind)}`;
     const { least, spread } = WATCH_SECONDS;
@@ -72,8 +76,9 @@ export class KubernetesMetadataSource implements MetadataSource {
 
   async #listOnce(kind: Kind, signal: AbortSignal): Promise<MetadataList> {
     const items: StoredMeta[] = [];
-    for (let token = ''; ; ) {
-      const page = await this.#listPage(kind, token, signal);
+    for (let token: string | undefined; ; ) {
+      const more = token === undefined ? {} : { continue: token };
+      const page = await this.#listPage(kind, { limit: String(PAGE_SIZE), ...more }, signal);
       for (const item of page.items ?? []) items.push(metaOf(item));
       // An empty page is not the end, only a missing token is.
       if (!page.metadata.continue) return { items, resourceVersion: page.metadata.resourceVersion };
@@ -81,11 +86,11 @@ export class KubernetesMetadataSource implements MetadataSource {
     }
   }
 
-  async #listPage(kind: Kind, token: string, signal: AbortSignal): Promise<WireList> {
+  async #listPage(kind: Kind, query: Readonly<Record<string, string>>, signal: AbortSignal): Promise<WireList> {
     const request = {
       method: 'GET',
       path: collectionPath(kind),
-      query: { limit: String(PAGE_SIZE), ...(token === '' ? {} : { continue: token }) },
+      query,
       accept: ACCEPT_LIST,
       what: `list ${formatGroupKind(kind)}`,
     } as const;

@@ -111,6 +111,10 @@ export class MemoryCluster implements Cluster, MetadataSource {
     };
   }
 
+  async version(kind: Kind, signal: AbortSignal): Promise<string> {
+    return (await this.list(kind, signal)).resourceVersion;
+  }
+
   list(kind: Kind, signal: AbortSignal): Promise<MetadataList> {
     return this.#call('list', formatGroupKind(kind), signal, () => ({
       items: this.#store.all(kind).map(watchedMetaOf),

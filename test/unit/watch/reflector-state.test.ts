@@ -104,9 +104,15 @@ describe('reflector state: what goes wrong', () => {
     const state = next(watching({ resourceVersion: '105', heard: 'event' }), { kind: 'failed' }, at(2_000));
     assert(state.phase === 'backingOff');
     assert.equal(state.resumeFrom, '105');
-    const resumed = next(state, { kind: 'waited' }, at(2_800));
+    const checking = next(state, { kind: 'waited' }, at(2_800));
+    assert(checking.phase === 'checking');
+    const resumed = next(checking, { kind: 'checked', resourceVersion: '105' }, at(2_801));
     assert(resumed.phase === 'watching');
-    assert.equal(resumed.resourceVersion, '105');
+    assert.deepEqual([resumed.resourceVersion, resumed.openedAtMs], ['105', 2_801]);
+    assert.equal(next(checking, { kind: 'checked', resourceVersion: '104' }, at(2_801)).phase, 'listing');
+    const failed = next(checking, { kind: 'failed' }, at(2_801));
+    assert(failed.phase === 'backingOff');
+    assert.equal(failed.resumeFrom, '105');
   });
 
   it('P06c: a stream that ends within a second without an event is a failure, bookmark or not', () => {
@@ -199,9 +205,10 @@ describe('reflector state: properties', () => {
     version.map((resourceVersion) => ({ kind: 'listed', resourceVersion }) as const),
     version.map((resourceVersion) => ({ kind: 'event', resourceVersion }) as const),
     version.map((resourceVersion) => ({ kind: 'bookmark', resourceVersion }) as const),
+    version.map((resourceVersion) => ({ kind: 'checked', resourceVersion }) as const),
     fc.record({ kind: fc.constant('failed' as const), retryAfterMs: fc.nat(1e9) }),
     fc
-      .constantFrom('ended', 'expired', 'absent', 'unsupported', 'failed', 'distrusted', 'waited')
+      .constantFrom('ended', 'expired', 'absent', 'unsupported', 'failed', 'distrusted', 'waited', 'asked')
       .map((kind) => ({ kind }) as ReflectorInput),
   );
 
